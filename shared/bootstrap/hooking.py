@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo import happenings as stored
     from shared.adapters.dynamo.hooks import told
     from shared.adapters.http import guarded
-    from shared.domain.hooks.happening import Happening
-    from shared.engine.hooks import adding, call, gather, happenings, listening, outbox, posting, render, service
+    from shared.domain.hooks.domain_event import DomainEvent
+    from shared.engine.hooks import adding, call, gather, listening, outbox, posting, render, service
 else:
     stored, told, guarded = lazy("shared.adapters", "dynamo.happenings", "dynamo.hooks.told", "http.guarded")
     adding, call, service, gather = lazy("shared.engine.hooks", "adding", "call", "service", "gather")
@@ -66,7 +66,7 @@ class Hooking(Room):
     )
     """Hands changes of messages on."""
     happenings = part(
-        lambda r: happenings.Happenings(
+        lambda r: happenings.DomainEvents(
             listeners=r.audience, outbox=r.outbox, told=r.told, hints=r.hints, owner=r.owner
         )
     )
@@ -118,10 +118,10 @@ class Hooking(Room):
         found = self.deployment.notifiers.get(notifier)
         return found.namespace if found is not None else ""
 
-    def read(self, records: Sequence[Mapping[str, Any]]) -> "Iterator[Happening]":
+    def read(self, records: Sequence[Mapping[str, Any]]) -> "Iterator[DomainEvent]":
         """Yield what records of the tables' streams say."""
         return stored.read(records, int(self.deployment.clock.now()))
 
-    def alarm(self, event: Mapping[str, Any]) -> "Iterator[Happening]":
+    def alarm(self, event: Mapping[str, Any]) -> "Iterator[DomainEvent]":
         """Yield what EventBridge says of an alarm."""
         yield stored.alarm(event)

@@ -16,8 +16,8 @@ from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.contracts import HOOKS_OPS_FILTERS, HOOKS_RECORDS_FILTERS
 from shared.domain.campaigns.campaign import Upload, UploadState
 from shared.domain.digests.window import EventPart, opened
+from shared.domain.hooks.domain_event import DomainEvent
 from shared.domain.hooks.endpoint import DEPLOYMENT
-from shared.domain.hooks.happening import Happening
 from shared.domain.hooks.kinds import HookKind
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import Change
@@ -44,9 +44,9 @@ class Streams:
         self._seen: dict[str, dict[tuple[str, str], Any]] = {stores.tables.records: {}, stores.tables.ops: {}}
         self.news()
 
-    def news(self) -> list[Happening]:
+    def news(self) -> list[DomainEvent]:
         """Return what the records that pass the filters say."""
-        found: list[Happening] = []
+        found: list[DomainEvent] = []
         for table, filters in (
             (self.stores.tables.records, HOOKS_RECORDS_FILTERS),
             (self.stores.tables.ops, HOOKS_OPS_FILTERS),
@@ -84,7 +84,7 @@ def streams(moto_dynamo: Any, clock: FakeClock) -> Streams:
     return Streams(MotoStores(moto_dynamo, clock), clock)
 
 
-def named(found: Sequence[Happening]) -> list[tuple[str, str]]:
+def named(found: Sequence[DomainEvent]) -> list[tuple[str, str]]:
     return [(x.namespace, x.kind.value) for x in found]
 
 

@@ -12,11 +12,11 @@ from functions.dispatch import gather_hooks, services
 from shared.adapters.dynamo import happenings
 from shared.contracts import HookChanges
 from shared.domain.hooks.bodies import HookEvent
+from shared.domain.hooks.domain_event import DomainEvent
 from shared.domain.hooks.endpoint import DEPLOYMENT, Endpoint
-from shared.domain.hooks.happening import Happening
 from shared.domain.hooks.kinds import HookKind, HookPace
 from shared.engine.hooks import gather
-from shared.engine.hooks.happenings import Happenings
+from shared.engine.hooks.domain_events import DomainEvents
 from shared.ports import Retriable
 from tests.dispatch.errors import errors
 from tests.engine.hooks.hook_world import HookWorld
@@ -61,9 +61,9 @@ class Context:
         return int(self._seconds * 1000)
 
 
-def hearing(world: HookWorld) -> Happenings:
+def hearing(world: HookWorld) -> DomainEvents:
     owners = {"clinic": f"{ACCOUNT}#TEST"}
-    return Happenings(
+    return DomainEvents(
         listeners=world.endpoints,
         outbox=world.outbox,
         told=world.told,
@@ -72,8 +72,8 @@ def hearing(world: HookWorld) -> Happenings:
     )
 
 
-def logged(name: str = "j1", *, at: int = 1, namespace: str = ACCOUNT, **changes: Any) -> Happening:
-    return Happening(namespace, LOGGED, HookEvent(f"evt_{name}_{at}", {"job_id": name}), ttl=TTL, **changes)
+def logged(name: str = "j1", *, at: int = 1, namespace: str = ACCOUNT, **changes: Any) -> DomainEvent:
+    return DomainEvent(namespace, LOGGED, HookEvent(f"evt_{name}_{at}", {"job_id": name}), ttl=TTL, **changes)
 
 
 def bodies(world: HookWorld, endpoint: Endpoint) -> list[Any]:
@@ -178,7 +178,7 @@ def test_what_fails_is_handed_on_again_under_the_same_id(world: HookWorld) -> No
 def test_an_event_of_two_namespaces_is_handed_on_to_both(world: HookWorld) -> None:
     account, operators = world.endpoint("campaign.halted"), world.endpoint("campaign.halted", namespace=DEPLOYMENT)
     event = HookEvent("evt_1", {"campaign_id": "m1"})
-    both = [Happening(name, HALTED, event, ttl=TTL) for name in (ACCOUNT, DEPLOYMENT)]
+    both = [DomainEvent(name, HALTED, event, ttl=TTL) for name in (ACCOUNT, DEPLOYMENT)]
     assert hearing(world).hear(both) == 2
     assert hearing(world).hear(both) == 0
     assert bodies(world, account) == bodies(world, operators) == [{"campaign_id": "m1"}]
@@ -187,7 +187,7 @@ def test_an_event_of_two_namespaces_is_handed_on_to_both(world: HookWorld) -> No
 def test_an_update_of_a_notice_goes_to_the_namespace_of_its_notifier(world: HookWorld) -> None:
     endpoint = world.endpoint(namespace=f"{ACCOUNT}#TEST")
     event = HookEvent("evt_1", {"notifier": "clinic"})
-    some = [Happening("", HookKind.NOTICE_UPDATED, event, name) for name in ("clinic", "gone")]
+    some = [DomainEvent("", HookKind.NOTICE_UPDATED, event, name) for name in ("clinic", "gone")]
     assert hearing(world).hear(some) == 1
     assert bodies(world, endpoint) == [{"notifier": "clinic"}]
 
@@ -228,7 +228,7 @@ def test_what_happened_is_noted_once_it_is_stored(world: HookWorld) -> None:
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
 def test_a_crash_at_any_call_loses_nothing_that_happened(when: When) -> None:
-    some = [logged("j1"), logged("j2", look={"j2": range(2)}), Happening(ACCOUNT, HALTED, HookEvent("evt_3", {}))]
+    some = [logged("j1"), logged("j2", look={"j2": range(2)}), DomainEvent(ACCOUNT, HALTED, HookEvent("evt_3", {}))]
     fired = 0
     for nth in range(12):
         world = HookWorld(credential("one"))
@@ -292,7 +292,9 @@ def test_one_moment_ends_all_hints_of_an_invocation(world: HookWorld) -> None:
 @pytest.mark.promise(7)
 def test_an_event_says_the_same_each_time_it_is_handed_on(world: HookWorld) -> None:
     endpoint = world.endpoint("job.logged")
-    first, later = (Happening(ACCOUNT, LOGGED, HookEvent("evt_1", {"delivered": n}), ttl=TTL, look={}) for n in (5, 9))
+    first, later = (
+        DomainEvent(ACCOUNT, LOGGED, HookEvent("evt_1", {"delivered": n}), ttl=TTL, look={}) for n in (5, 9)
+    )
     world.tap.arm_at("told.note", error=lambda: Retriable("busy"))
     with pytest.raises(Retriable):
         hearing(world).hear([first])

@@ -99,7 +99,7 @@ GATHERING: Final = (
     Mutant(
         "the end of a job is told again with each write of the job",
         7,
-        "shared/engine/hooks/happenings.py",
+        "shared/engine/hooks/domain_events.py",
         "new = [x for x in found if not x.ttl or self._name(namespace, x) not in known]\n"
         "        new = [claimed for x in new if (claimed := self._claimed(namespace, x)) is not None]",
         "new = [self._claimed(namespace, x) or x for x in found]",
@@ -108,7 +108,7 @@ GATHERING: Final = (
     Mutant(
         "what happened counts as handed on before its deliveries are stored",
         3,
-        "shared/engine/hooks/happenings.py",
+        "shared/engine/hooks/domain_events.py",
         "        made = sum(",
         "        self._told.note(again, found[0].ttl)\n        made = sum(",
         f"{_HANDLER}::test_what_happened_is_noted_once_it_is_stored",
@@ -116,7 +116,7 @@ GATHERING: Final = (
     Mutant(
         "a repeated event says what its item shows by now",
         7,
-        "shared/engine/hooks/happenings.py",
+        "shared/engine/hooks/domain_events.py",
         "return replace(x, event=HookEvent(x.event.id, first, at))",
         "return x",
         f"{_HANDLER}::test_an_event_says_the_same_each_time_it_is_handed_on",

@@ -22,9 +22,9 @@ from shared.domain.campaigns.campaign import UploadState
 from shared.domain.digests.window import WindowState
 from shared.domain.hooks import fields
 from shared.domain.hooks.bodies import HookEvent
+from shared.domain.hooks.domain_event import DomainEvent
 from shared.domain.hooks.endpoint import DEPLOYMENT
 from shared.domain.hooks.fields import HookData, SuppressionSource
-from shared.domain.hooks.happening import Happening
 from shared.domain.hooks.kinds import HookKind, event_id
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import JobState
@@ -54,7 +54,7 @@ class _Shown:
     now: int
 
 
-def read(records: Sequence[Record], now: int) -> Iterator[Happening]:
+def read(records: Sequence[Record], now: int) -> Iterator[DomainEvent]:
     """Yield the events that records of the streams of `records` and `ops` show.
 
     Args:
@@ -71,7 +71,7 @@ def read(records: Sequence[Record], now: int) -> Iterator[Happening]:
                 yield replace(x, event=replace(x.event, at=at))
 
 
-def _jobs(record: _Shown) -> Iterator[Happening]:
+def _jobs(record: _Shown) -> Iterator[DomainEvent]:
     job = codec.job(record.item)
     data = fields.JOB.data(job)
     if job.stopped_at and job.stopped:
@@ -93,40 +93,40 @@ def _of_job(
     data: HookData,
     owner: str = "",
     look: Mapping[str, Sequence[int]] | None = None,
-) -> Happening:
+) -> DomainEvent:
     """Return what happened to a job. `at`: when, Unix milliseconds; `owner`: its namespace, by default the job's."""
     event = HookEvent(event_id(kind, job.id, at), data)
-    return Happening(owner or job.namespace, kind, event, ttl=job.ttl, look=look or {})
+    return DomainEvent(owner or job.namespace, kind, event, ttl=job.ttl, look=look or {})
 
 
-def _windows(record: _Shown) -> Iterator[Happening]:
+def _windows(record: _Shown) -> Iterator[DomainEvent]:
     found = window(record.item)
     event = HookEvent(event_id(HookKind.DIGEST_CLOSED, found.id), fields.WINDOW.data(found))
-    yield Happening(found.namespace, HookKind.DIGEST_CLOSED, event, ttl=record.now + KEPT_S)
+    yield DomainEvent(found.namespace, HookKind.DIGEST_CLOSED, event, ttl=record.now + KEPT_S)
 
 
-def _uploads(record: _Shown) -> Iterator[Happening]:
+def _uploads(record: _Shown) -> Iterator[DomainEvent]:
     upload = campaign_codec.upload(record.item)
     kind = HookKind.UPLOAD_FINISHED
     event = HookEvent(event_id(kind, upload.id, upload.state.value), fields.UPLOAD.data(upload))
-    yield Happening(namespace(upload.account, test=upload.test), kind, event, ttl=upload.ttl)
+    yield DomainEvent(namespace(upload.account, test=upload.test), kind, event, ttl=upload.ttl)
 
 
-def _texts(record: _Shown) -> Iterator[Happening]:
+def _texts(record: _Shown) -> Iterator[DomainEvent]:
     if record.new:
         found = received_text(record.item)
         event = HookEvent(event_id(HookKind.TEXT_RECEIVED, found.account, found.id), fields.TEXT.data(found))
-        yield Happening(found.account, HookKind.TEXT_RECEIVED, event)
+        yield DomainEvent(found.account, HookKind.TEXT_RECEIVED, event)
 
 
-def _updates(record: _Shown) -> Iterator[Happening]:
+def _updates(record: _Shown) -> Iterator[DomainEvent]:
     if record.new:
         entry = update_entry(record.item)
         name = event_id(HookKind.NOTICE_UPDATED, entry.notifier, entry.notice, entry.stamp)
-        yield Happening("", HookKind.NOTICE_UPDATED, HookEvent(name, fields.UPDATE.data(entry)), entry.notifier)
+        yield DomainEvent("", HookKind.NOTICE_UPDATED, HookEvent(name, fields.UPDATE.data(entry)), entry.notifier)
 
 
-def _suppressions(record: _Shown) -> Iterator[Happening]:
+def _suppressions(record: _Shown) -> Iterator[DomainEvent]:
     item = record.item
     owner, _, name = item["pk"]["S"].partition("#")[2].rpartition("#")
     reach = _REACHES.get(name)
@@ -135,19 +135,19 @@ def _suppressions(record: _Shown) -> Iterator[Happening]:
     kind = HookKind.SUPPRESSION_ADDED if reach is Reach.ALL else HookKind.UNSUBSCRIBED
     source = SuppressionSource(suppression_of(item), reach)
     event = HookEvent(event_id(kind, owner, name, item["sk"]["S"]), fields.SUPPRESSION.data(source))
-    yield Happening(owner, kind, event)
+    yield DomainEvent(owner, kind, event)
 
 
-def _breakers(record: _Shown) -> Iterator[Happening]:
+def _breakers(record: _Shown) -> Iterator[DomainEvent]:
     breaker = codec.breaker(record.item["pk"]["S"].partition("#")[2], record.item)
     if not breaker.since or breaker.state is BreakerState.HALF_OPEN:
         return
     kind = HookKind.BREAKER_CLOSED if breaker.closed else HookKind.BREAKER_OPENED
     event = HookEvent(event_id(kind, breaker.credential, breaker.since), fields.BREAKER.data(breaker))
-    yield Happening(DEPLOYMENT, kind, event, ttl=record.now + KEPT_S)
+    yield DomainEvent(DEPLOYMENT, kind, event, ttl=record.now + KEPT_S)
 
 
-_READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterator[Happening]]]]] = (
+_READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterator[DomainEvent]]]]] = (
     (lambda x: x["sk"]["S"] == keys.BREAKER, _breakers),
     (lambda x: x["sk"]["S"] == keys.JOB, _jobs),
     (lambda x: x["sk"]["S"] == "TEXT", _texts),
@@ -159,9 +159,9 @@ _READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterat
 """For each kind of item that matters: a test, and the function that reads it."""
 
 
-def alarm(event: Mapping[str, Any]) -> Happening:
+def alarm(event: Mapping[str, Any]) -> DomainEvent:
     """Return EventBridge's event of an alarm whose state has changed."""
     detail = event["detail"]
     name = event_id(HookKind.ALARM_CHANGED, detail["alarmName"], detail["state"]["value"], detail["state"]["timestamp"])
     at = int(datetime.fromisoformat(detail["state"]["timestamp"]).timestamp() * 1000)
-    return Happening(DEPLOYMENT, HookKind.ALARM_CHANGED, HookEvent(name, fields.ALARM.data(detail), at))
+    return DomainEvent(DEPLOYMENT, HookKind.ALARM_CHANGED, HookEvent(name, fields.ALARM.data(detail), at))

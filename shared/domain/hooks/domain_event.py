@@ -8,7 +8,7 @@ from shared.domain.hooks.kinds import HookKind
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class DomainEvent:
     """One event for the endpoints of one namespace.
 
     Attributes:
