@@ -9,7 +9,7 @@ from shared.web import routing
 from shared.web.routing import B, Q
 
 Call: TypeAlias = routing.Call[ApiServices, Q, B]
-Visit: TypeAlias = routing.Visit[ApiServices]
+PublicRequest: TypeAlias = routing.PublicRequest[ApiServices]
 
 
 def now_of(call: Call[Any, Any]) -> Millis:

@@ -23,7 +23,7 @@ from shared.web.authentication import authenticate
 from shared.web.etags import kept
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import Page, Public, Visit, find
+from shared.web.routing import Page, Public, PublicRequest, find
 
 logger = logs.lines("api")
 _ROUTES: Final = (*ROUTES, *FILES)
@@ -79,7 +79,7 @@ def _answer(
     if isinstance(route, Page):
         return kept(request, route.handler())
     if isinstance(route, Public):
-        return route.handler(Visit(request, using(), path))
+        return route.handler(PublicRequest(request, using(), path))
     caller = authenticate(request, route, using().accounts, using().logins)
     key = caller.key
     seen |= {"account": key.account, "test": key.test, "notifier" if caller.notifier else "key_id": key.id}

@@ -237,7 +237,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit(Generic[S]):
+class PublicRequest(Generic[S]):
     """A call of somebody without a key. `path`: the path's parameters."""
 
     request: Request
@@ -261,7 +261,7 @@ class Public:
     path: str
     name: str
     summary: str
-    handler: Callable[[Visit[Any]], Answer]
+    handler: Callable[[PublicRequest[Any]], Answer]
     answers: Sequence[str]
     description: str = ""
     conflict: str = ""

@@ -38,7 +38,7 @@ def test_a_call_without_a_way_of_saying_is_its_provider_s(api: Api) -> None:
 
 
 def test_a_campaign_takes_the_voice_of_a_stored_template_with_its_text(api: Api) -> None:
-    given = {"name": "Visit", "channel": "voice", **SAID}
+    given = {"name": "PublicRequest", "channel": "voice", **SAID}
     api.keys["test"], _ = api.services.accounts.create_key(api.account, test=True, scopes=tuple(Scope))
     stored = api.call("POST", "/templates", given, key=api.test_key())
     assert (stored.status, stored.json["speech"]) == (201, HOW)

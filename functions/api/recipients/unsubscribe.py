@@ -11,7 +11,7 @@ from html import escape
 from typing import Final
 from urllib.parse import parse_qs
 
-from functions.api.call import Visit
+from functions.api.call import PublicRequest
 from shared.domain.content.unsubscribe import ONE_CLICK, PAGE, Unsubscription
 from shared.domain.recipients.suppressions import Suppression, left
 from shared.ports import Retriable
@@ -23,7 +23,7 @@ SHORT: Final = 2000
 """Bytes of a body that are read: the page's form and RFC 8058's have less than 200."""
 TEST: Final = "This link is from a test: nothing was changed, and nothing will be."
 LATE: Final = "To get them again, please ask the sender."
-Step = Callable[[Visit, Unsubscription], Answer]
+Step = Callable[[PublicRequest, Unsubscription], Answer]
 
 
 def visit_name(account_id: str, digest: str, method: str) -> str:
@@ -35,14 +35,14 @@ def visit_name(account_id: str, digest: str, method: str) -> str:
     return f"{account_id}#{digest[:32]}#{method}"
 
 
-def _step(step: Step) -> Callable[[Visit], Answer]:
+def _step(step: Step) -> Callable[[PublicRequest], Answer]:
     """Return a handler that lets a step only see a link that was signed here, and each only so often.
 
     Each link has a count for each method. So repeats of one link do not stop another. Nor does a link's page stop a
     mailbox provider's click on the same link.
     """
 
-    def answer(visit: Visit) -> Answer:
+    def answer(visit: PublicRequest) -> Answer:
         try:
             wanted = visit.services.links.read(visit.path["token"])
             if wanted is None:
@@ -63,7 +63,7 @@ def _later(status: int, text: str, seconds: int) -> Answer:
     return page("Please try again", text, status=status, more={"Retry-After": str(seconds)})
 
 
-def ask(visit: Visit, wanted: Unsubscription) -> Answer:
+def ask(visit: PublicRequest, wanted: Unsubscription) -> Answer:
     """Show whose mail it is about and a button; change nothing."""
     who, what = quoted(wanted.address), _mail(wanted)
     if wanted.test:
@@ -78,7 +78,7 @@ def ask(visit: Visit, wanted: Unsubscription) -> Answer:
     )
 
 
-def leave(visit: Visit, wanted: Unsubscription) -> Answer:
+def leave(visit: PublicRequest, wanted: Unsubscription) -> Answer:
     """Unsubscribe, from the page's button or by a mailbox provider's one click; repeating it changes nothing."""
     by_button = parse_qs(visit.request.body[:SHORT].decode("latin-1")).get(FIELD) == [BUTTON]
     if not wanted.test:
@@ -93,7 +93,7 @@ def leave(visit: Visit, wanted: Unsubscription) -> Answer:
     return _done(visit, wanted, found)
 
 
-def back(visit: Visit, wanted: Unsubscription) -> Answer:
+def back(visit: PublicRequest, wanted: Unsubscription) -> Answer:
     """Take back an unsubscription that this link made within a day; repeating it changes nothing."""
     store = visit.services.suppressions
     if not wanted.test and not store.undo(wanted):
@@ -105,7 +105,7 @@ def back(visit: Visit, wanted: Unsubscription) -> Answer:
     return page("You are subscribed", told, form=form)
 
 
-def _done(visit: Visit, wanted: Unsubscription, found: Suppression | None) -> Answer:
+def _done(visit: PublicRequest, wanted: Unsubscription, found: Suppression | None) -> Answer:
     """Return the page of somebody who gets no more. `found`: the entry; an undo is offered if this link made it."""
     if not wanted.test and (found is None or not visit.services.suppressions.undoable(wanted, found)):
         return page("You are unsubscribed", _told(wanted), LATE)
