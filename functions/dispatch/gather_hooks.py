@@ -15,7 +15,7 @@ from shared.domain.hooks.kinds import HookPace
 from shared.domain.times import Seconds
 
 logger = logs.lines()
-early(lambda: services.deployment().hooking.gatherer, lambda: services.deployment().hooking.happenings)
+early(lambda: services.deployment().hooking.gatherer, lambda: services.deployment().hooking.domain_events)
 QUEUE: Final = "aws:sqs"
 MARGIN: Final = 25.0
 """Seconds before its end in which an invocation begins no other chunks: those begun take some seconds."""
@@ -32,7 +32,7 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     if records and records[0]["eventSource"] == QUEUE:
         return {"batchItemFailures": [{"itemIdentifier": name} for name in _gather(records, _until(context))]}
     hooking = services.deployment().hooking
-    made = hooking.happenings.hear(hooking.read(records) if records else hooking.alarm(event))
+    made = hooking.domain_events.hear(hooking.read(records) if records else hooking.alarm(event))
     logger.info("heard", records=len(records), deliveries=made)
     return {"batchItemFailures": []}
 

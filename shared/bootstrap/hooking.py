@@ -13,15 +13,15 @@ from shared.bootstrap.use_cases import Room
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
-    from shared.adapters.dynamo import happenings as stored
+    from shared.adapters.dynamo import domain_events as stored
     from shared.adapters.dynamo.hooks import told
     from shared.adapters.http import guarded
     from shared.domain.hooks.domain_event import DomainEvent
-    from shared.engine.hooks import adding, call, gather, listening, outbox, posting, render, service
+    from shared.engine.hooks import adding, call, domain_events, gather, listening, outbox, posting, render, service
 else:
-    stored, told, guarded = lazy("shared.adapters", "dynamo.happenings", "dynamo.hooks.told", "http.guarded")
+    stored, told, guarded = lazy("shared.adapters", "dynamo.domain_events", "dynamo.hooks.told", "http.guarded")
     adding, call, service, gather = lazy("shared.engine.hooks", "adding", "call", "service", "gather")
-    happenings, listening, outbox = lazy("shared.engine.hooks", "happenings", "listening", "outbox")
+    domain_events, listening, outbox = lazy("shared.engine.hooks", "domain_events", "listening", "outbox")
     posting, render = lazy("shared.engine.hooks", "posting", "render")
 
 part = PartOf["Hooking"]()
@@ -65,8 +65,8 @@ class Hooking(Room):
         )
     )
     """Hands changes of messages on."""
-    happenings = part(
-        lambda r: happenings.DomainEvents(
+    domain_events = part(
+        lambda r: domain_events.DomainEvents(
             listeners=r.audience, outbox=r.outbox, told=r.told, hints=r.hints, owner=r.owner
         )
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from functions.dispatch import gather_hooks, services
-from shared.adapters.dynamo import happenings
+from shared.adapters.dynamo import domain_events
 from shared.contracts import HookChanges
 from shared.domain.hooks.bodies import HookEvent
 from shared.domain.hooks.domain_event import DomainEvent
@@ -39,10 +39,10 @@ def world(monkeypatch: pytest.MonkeyPatch) -> HookWorld:
     heard = hearing(made)
     parts = SimpleNamespace(
         gatherer=made.gatherer,
-        happenings=heard,
+        domain_events=heard,
         hints=made.hook_hints,
-        read=lambda records: happenings.read(records, made.clock.ms // 1000),
-        alarm=lambda event: [happenings.alarm(event)],
+        read=lambda records: domain_events.read(records, made.clock.ms // 1000),
+        alarm=lambda event: [domain_events.alarm(event)],
     )
     monkeypatch.setattr(services, "deployment", lambda: SimpleNamespace(clock=made.clock, hooking=parts))
     return made

@@ -39,14 +39,14 @@ class DomainEvents:
         self._hints = hints
         self._owner = owner
 
-    def hear(self, happenings: Iterable[DomainEvent]) -> int:
+    def hear(self, domain_events: Iterable[DomainEvent]) -> int:
         """Store deliveries for all endpoints that want them; return how many.
 
         Raises:
             Retriable: a store fails. Nothing is lost: the records are to be repeated.
         """
         by_namespace: dict[str, dict[str, DomainEvent]] = {}
-        for x in happenings:
+        for x in domain_events:
             namespace = x.namespace or self._owner(x.notifier)
             if namespace and self._listeners.has(namespace):
                 by_namespace.setdefault(namespace, {})[x.event.id] = x
@@ -93,8 +93,8 @@ class DomainEvents:
         return f"{x.event.id}#{namespace}"
 
 
-def _by_kind(happenings: Iterable[DomainEvent]) -> dict[HookKind, list[HookEvent]]:
+def _by_kind(domain_events: Iterable[DomainEvent]) -> dict[HookKind, list[HookEvent]]:
     events: dict[HookKind, list[HookEvent]] = {}
-    for x in happenings:
+    for x in domain_events:
         events.setdefault(x.kind, []).append(x.event)
     return events

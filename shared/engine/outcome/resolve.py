@@ -1,8 +1,8 @@
 """Resolving doubts: asks the provider about attempts whose fate is not known (Resolve).
 
-It runs in the credential's lane, which has its secret and its pace. Each finding is a `ProviderEvent` like any other, which the
-tracker joins: accepted, or proven absent. Messages come first in that lane. So questions take a tenth of the slots,
-and each invocation asks some, then leaves the rest to a later one.
+It runs in the credential's lane, which has its secret and its pace. Each finding is a `ProviderEvent` like any other,
+which the tracker joins: accepted, or proven absent. Messages come first in that lane. So questions take a tenth of the
+slots, and each invocation asks some, then leaves the rest to a later one.
 """
 
 import zlib

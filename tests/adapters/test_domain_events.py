@@ -10,7 +10,7 @@ import pytest
 from cli.operating.redrive import matches
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.digests.windows import DynamoWindows
-from shared.adapters.dynamo.happenings import alarm, read
+from shared.adapters.dynamo.domain_events import alarm, read
 from shared.adapters.dynamo.notices.updates import log_actions
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.contracts import HOOKS_OPS_FILTERS, HOOKS_RECORDS_FILTERS
