@@ -3,5 +3,5 @@
 from functions.console.screen import PageCall
 from functions.console.services import ConsoleServices
 
-Look = PageCall[ConsoleServices]
+ConsoleCall = PageCall[ConsoleServices]
 """One visit of a page."""

@@ -2,17 +2,17 @@
 
 from typing import Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.screen import PageRoute, absent
 from shared.web.http import Answer
 
 
-def file(look: Look) -> Answer:
+def file(call: ConsoleCall) -> Answer:
     """Return a file."""
-    found = look.services.assets.get(look.path["name"])
+    found = call.services.assets.get(call.path["name"])
     if found is None:
         raise absent("file")
-    return found.answer(look.path["digest"])
+    return found.answer(call.path["digest"])
 
 
 ROUTES: Final = (PageRoute("GET", "/console/static/{digest}/{name}", "file", file, public=True),)

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.pages.sign_in.access import as_of_now
 from functions.console.screen import (
     TOP,
@@ -91,23 +91,23 @@ def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], Conso
 
 def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> Answer:
     """Return the answer to a request: a page, also if it is not done."""
-    look = PageCall(request, using, {})
+    call = PageCall(request, using, {})
     try:
         screen, path = _found(request)
         seen["page"] = screen.name
-        look = PageCall(request, using, path, form=form_of(request) if request.method == "POST" else {})
-        return screen.handler(look if screen.public else _known(look, screen, seen))
+        call = PageCall(request, using, path, form=form_of(request) if request.method == "POST" else {})
+        return screen.handler(call if screen.public else _known(call, screen, seen))
     except _Unknown:
         return _to_sign_in(request)
     except Denial as refusal:
         seen |= {"code": refusal.code} if refusal.code else {}
-        return using.pages.refused(look, refusal)
+        return using.pages.refused(call, refusal)
     except Retriable as fault:
         seen |= _place(fault)
-        return using.pages.refused(look, LATER)
+        return using.pages.refused(call, LATER)
     except Exception as fault:  # noqa: BLE001 - a person gets a page that says so, and nothing of it
         seen |= _place(fault)
-        return using.pages.refused(look, FAULT)
+        return using.pages.refused(call, FAULT)
 
 
 class _Unknown(Exception):
@@ -123,52 +123,52 @@ def _found(request: Request) -> tuple[PageRoute, dict[str, str]]:
         raise Denial(problem.status, "This does not work that way", "Use the console's own pages.") from None
 
 
-def _known(look: Look, screen: PageRoute, seen: dict[str, Any]) -> Look:
+def _known(call: ConsoleCall, screen: PageRoute, seen: dict[str, Any]) -> ConsoleCall:
     """Return a visit with its visitor, who may do what is asked; the account has to be one that they know."""
-    asked = _account(look)
-    visitor = _visitor(look)
+    asked = _account(call)
+    visitor = _visitor(call)
     seen["user"] = visitor.person.user.id
-    seen["about"] = [name for name in look.path.values() if is_id(name)]
+    seen["about"] = [name for name in call.path.values() if is_id(name)]
     _refuse_stranger(screen, visitor)
-    _refuse_forged(look, visitor)
-    known = PageCall(look.request, look.services, look.path, visitor, None, look.form)
-    if "account" not in look.path:
+    _refuse_forged(call, visitor)
+    known = PageCall(call.request, call.services, call.path, visitor, None, call.form)
+    if "account" not in call.path:
         return known
-    role = visitor.person.role_in(look.account)
+    role = visitor.person.role_in(call.account)
     account = asked.result() if asked and role else None
     if role is None or account is None:
         raise absent("account")
-    seen["account"] = look.account
+    seen["account"] = call.account
     allowed = PageCall(
-        look.request, look.services, look.path, visitor, role, look.form, account.name, _pause(look, account)
+        call.request, call.services, call.path, visitor, role, call.form, account.name, _pause(call, account)
     )
     _refuse_often(allowed, visitor.person.user.id, screen)
     _refuse_role(allowed, role, screen)
     if account.suspended:
-        _refuse_suspended(look, screen)
+        _refuse_suspended(call, screen)
     return allowed
 
 
-def _refuse_role(look: Look, role: Role, screen: PageRoute) -> None:
+def _refuse_role(call: ConsoleCall, role: Role, screen: PageRoute) -> None:
     """Refuse a member whose role does not include what is asked."""
-    if not look.may(screen.scope):
+    if not call.may(screen.scope):
         raise Denial(403, "You may not do this", f"Your role in this account is {role.value}. Ask an admin of it.")
 
 
-def _refuse_suspended(look: Look, screen: PageRoute) -> None:
+def _refuse_suspended(call: ConsoleCall, screen: PageRoute) -> None:
     """Refuse a suspended account pages that make something, or that let it continue."""
-    if look.request.method == "POST" and not (screen.ends or screen.operators):
+    if call.request.method == "POST" and not (screen.ends or screen.operators):
         raise SUSPENDED
 
 
-def _pause(look: Look, account: Account) -> Pause | None:
+def _pause(call: ConsoleCall, account: Account) -> Pause | None:
     """Return why an account sends nothing; only one that is paused costs a read."""
     if account.suspended:
         return Pause(suspended=True)
     if not account.paused:
         return None
     switch = Switch(account=account.id)
-    setting = look.services.use_cases.switches.read(switch)[switch]
+    setting = call.services.use_cases.switches.read(switch)[switch]
     return Pause(suspended=False, reason=setting.reason, since=setting.since)
 
 
@@ -178,36 +178,36 @@ def _refuse_stranger(screen: PageRoute, visitor: SignedIn) -> None:
         raise absent("page")
 
 
-def _refuse_forged(look: Look, visitor: SignedIn) -> None:
+def _refuse_forged(call: ConsoleCall, visitor: SignedIn) -> None:
     """Refuse a form that does not have the token of the visitor's session."""
-    if look.request.method == "POST" and not look.services.sessions.holds(visitor.name, look.form.get(FORM_FIELD, "")):
+    if call.request.method == "POST" and not call.services.sessions.holds(visitor.name, call.form.get(FORM_FIELD, "")):
         raise FORGED
 
 
-def _refuse_often(look: Look, user: str, screen: PageRoute) -> None:
+def _refuse_often(call: ConsoleCall, user: str, screen: PageRoute) -> None:
     """Refuse a change if its account or its person has no request left."""
-    taker = Taker(user, sends=screen.scope is Scope.SEND and look.may(screen.scope))
-    if look.request.method == "POST" and look.services.accounts.take(look.account, taker) is not None:
+    taker = Taker(user, sends=screen.scope is Scope.SEND and call.may(screen.scope))
+    if call.request.method == "POST" and call.services.accounts.take(call.account, taker) is not None:
         raise BUSY
 
 
-def _account(look: Look) -> Future[Account | None] | None:
+def _account(call: ConsoleCall) -> Future[Account | None] | None:
     """Begin to read the account that the path names, while the session is read; None: there cannot be one.
 
     A cookie that is not ours costs no read.
     """
-    account = look.path.get("account", "")
-    if not is_account_id(account) or not look.services.sessions.name(look.request):
+    account = call.path.get("account", "")
+    if not is_account_id(account) or not call.services.sessions.name(call.request):
         return None
-    return look.services.reads.submit(look.services.accounts.get, account)
+    return call.services.reads.submit(call.services.accounts.get, account)
 
 
-def _visitor(look: Look) -> SignedIn:
-    name = look.services.sessions.name(look.request)
-    found = look.services.people.session(digest(name)) if name else None
-    if found is None or not found[0].valid_at(look.services.now, found[1].user):
+def _visitor(call: ConsoleCall) -> SignedIn:
+    name = call.services.sessions.name(call.request)
+    found = call.services.people.session(digest(name)) if name else None
+    if found is None or not found[0].valid_at(call.services.now, found[1].user):
         raise _Unknown
-    person = as_of_now(look, found[1])
+    person = as_of_now(call, found[1])
     if person is None:
         raise _Unknown
     return SignedIn(name, person)

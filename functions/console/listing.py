@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.screen import PageRoute
 from shared.domain.accounts import Scope
 from shared.web.http import Answer
@@ -48,16 +48,16 @@ class ListFilter(Generic[T]):
     value: str | None = None
     folded: bool = False
 
-    def read(self, look: Look) -> str:
+    def read(self, call: ConsoleCall) -> str:
         """Return its value; empty: it narrows nothing."""
         if self.value is not None:
             return self.value
         if self.options is not None:
-            return lists.chosen(look, self.name, self.options) or self.default
+            return lists.chosen(call, self.name, self.options) or self.default
         if self.kind == "date":
-            found = lists.day(look, self.name)
+            found = lists.day(call, self.name)
             return found.isoformat() if found else ""
-        return lists.typed(look, self.name, self.most)
+        return lists.typed(call, self.name, self.most)
 
 
 def states(options: Sequence[str], of: Callable[[T], str] | None = None) -> ListFilter[T]:
@@ -73,7 +73,7 @@ KEYS: Final[ListFilter[Any]] = ListFilter("keys", "Keys", lists.KEYS, default=li
 class Asked:
     """A visit of a list. `values`: filter → its value; empty: it narrows nothing."""
 
-    look: Look
+    call: ConsoleCall
     values: Mapping[str, str]
 
     def __getitem__(self, name: str) -> str:
@@ -83,12 +83,12 @@ class Asked:
     @property
     def space(self) -> str:
         """The namespace whose list is asked for."""
-        return lists.space(self.look)
+        return lists.space(self.call)
 
     @property
     def place(self) -> str:
         """Where the page begins; empty: at the beginning of the list."""
-        return lists.place(self.look)
+        return lists.place(self.call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,24 +132,24 @@ def listed(
         scope: what the visitor's role must include.
         operators: only they see it.
     """
-    return PageRoute("GET", path, name, lambda look: answer(look, template, filters, read), scope, operators=operators)
+    return PageRoute("GET", path, name, lambda call: answer(call, template, filters, read), scope, operators=operators)
 
 
-def answer(look: Look, template: str, filters: Filters[T], read: Read[T]) -> Answer:
+def answer(call: ConsoleCall, template: str, filters: Filters[T], read: Read[T]) -> Answer:
     """Show a page of a list."""
-    return look.services.pages.page(look, template, shown(look, filters, read))
+    return call.services.pages.page(call, template, shown(call, filters, read))
 
 
-def shown(look: Look, filters: Filters[T], read: Read[T]) -> dict[str, Any]:
+def shown(call: ConsoleCall, filters: Filters[T], read: Read[T]) -> dict[str, Any]:
     """Return what the template of a list shows.
 
     `chosen` has the filters' values. `bare`: nothing is there at all, else a filter or the end is why no row is.
     """
-    at = Asked(look, {x.name: x.read(look) for x in filters})
+    at = Asked(call, {x.name: x.read(call) for x in filters})
     found = read(at)
     fitting = [row for row in found.rows if _fits(row, filters, at)]
-    rows, after = lists.cut(look, fitting) if found.whole else (fitting, found.after)
-    paging = lists.paging(look, after, at.values)
+    rows, after = lists.cut(call, fitting) if found.whole else (fitting, found.after)
+    paging = lists.paging(call, after, at.values)
     bare = not rows and (found.bare or not _narrowed(filters, at, paging))
     return {"filters": filters, "chosen": at.values, "rows": rows, "bare": bare, "paging": paging, **found.more}
 

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time
 from typing import Final, TypeVar
 from urllib.parse import urlencode
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.screen import Denial
 from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
 from shared.domain.namespaces import KeyKind, namespace, namespaces_of, team_space
@@ -29,45 +29,45 @@ YEARS: Final = range(1970, 9999)
 BAD_PLACE: Final = Denial(400, "This page of the list is gone", "Begin at the first page.")
 
 
-def place(look: Look) -> str:
+def place(call: ConsoleCall) -> str:
     """Return where a page of a list begins; empty at its beginning."""
-    cursor = look.request.query.get("cursor", "")
+    cursor = call.request.query.get("cursor", "")
     if not cursor:
         return ""
-    found = look.services.links.unseal(_use(look), cursor)
+    found = call.services.links.unseal(_use(call), cursor)
     if found is None or not _PLACE.fullmatch(found):
         raise BAD_PLACE
     return found
 
 
-def cursor(look: Look, after: str) -> str:
+def cursor(call: ConsoleCall, after: str) -> str:
     """Return the cursor of a place; empty at the end of a list."""
-    return look.services.links.seal(_use(look), after) if after else ""
+    return call.services.links.seal(_use(call), after) if after else ""
 
 
-def chosen(look: Look, name: str, among: Sequence[str]) -> str:
+def chosen(call: ConsoleCall, name: str, among: Sequence[str]) -> str:
     """Return what a filter is set to; empty: everything.
 
     Args:
         among: what it may be set to.
     """
-    found = look.request.query.get(name, "")
+    found = call.request.query.get(name, "")
     return found if found in among else ""
 
 
-def typed(look: Look, name: str, most: int = 400) -> str:
+def typed(call: ConsoleCall, name: str, most: int = 400) -> str:
     """Return what was typed into a filter, without blanks around it.
 
     Args:
         most: characters.
     """
-    return look.request.query.get(name, "").strip()[:most]
+    return call.request.query.get(name, "").strip()[:most]
 
 
-def day(look: Look, name: str) -> date | None:
+def day(call: ConsoleCall, name: str) -> date | None:
     """Return the day in a filter, as a browser's field for one gives it; None: none, or none that a list could have."""
     try:
-        found = date.fromisoformat(typed(look, name))
+        found = date.fromisoformat(typed(call, name))
     except ValueError:
         return None
     return found if found.year in YEARS else None
@@ -78,21 +78,21 @@ def midnight(of: date) -> Millis:
     return int(datetime.combine(of, time(), UTC).timestamp() * 1000)
 
 
-def kind_of_keys(look: Look) -> str:
+def kind_of_keys(call: ConsoleCall) -> str:
     """Return the kind of keys whose list is asked for, by a filter or by a form; that of live keys by default."""
-    found = look.form.get("keys") or look.request.query.get("keys", "")
+    found = call.form.get("keys") or call.request.query.get("keys", "")
     return found if found in KEYS else KeyKind.LIVE.value
 
 
-def space(look: Look) -> str:
+def space(call: ConsoleCall) -> str:
     """Return the namespace whose list is asked for."""
-    return _space(look.account, kind_of_keys(look))
+    return _space(call.account, kind_of_keys(call))
 
 
-def spaces(look: Look) -> Sequence[str]:
+def spaces(call: ConsoleCall) -> Sequence[str]:
     """Return the namespaces of the kind of keys that a list is narrowed to, else of every kind."""
-    keys = chosen(look, "keys", KEYS)
-    return (_space(look.account, keys),) if keys else namespaces_of(look.account)
+    keys = chosen(call, "keys", KEYS)
+    return (_space(call.account, keys),) if keys else namespaces_of(call.account)
 
 
 def _space(account: str, keys: str) -> str:
@@ -113,7 +113,7 @@ class ListPages:
     next: str
 
 
-def paging(look: Look, after: str, filters: Mapping[str, str]) -> ListPages:
+def paging(call: ConsoleCall, after: str, filters: Mapping[str, str]) -> ListPages:
     """Return the pages around the one that is shown.
 
     Args:
@@ -123,21 +123,21 @@ def paging(look: Look, after: str, filters: Mapping[str, str]) -> ListPages:
     kept = {name: value for name, value in filters.items() if value}
     first = urlencode(kept) or "all="
     return ListPages(
-        first=f"?{first}" if look.request.query.get("cursor") else "",
-        next=f"?{urlencode({**kept, 'cursor': cursor(look, after)})}" if after else "",
+        first=f"?{first}" if call.request.query.get("cursor") else "",
+        next=f"?{urlencode({**kept, 'cursor': cursor(call, after)})}" if after else "",
     )
 
 
-def cut(look: Look, rows: Sequence[T]) -> tuple[Sequence[T], str]:
+def cut(call: ConsoleCall, rows: Sequence[T]) -> tuple[Sequence[T], str]:
     """Return the page of a short list that is read at once, and the place to continue from, empty at its end."""
-    begin = numbered(look)
+    begin = numbered(call)
     end = begin + PAGE
     return rows[begin:end], str(end) if end < len(rows) else ""
 
 
-def numbered(look: Look) -> int:
+def numbered(call: ConsoleCall) -> int:
     """Return the number of the first row of a page, in a list whose places are numbers."""
-    begin = number(place(look) or "0", ROW_DIGITS)
+    begin = number(place(call) or "0", ROW_DIGITS)
     if begin is None:
         raise BAD_PLACE
     return begin
@@ -152,5 +152,5 @@ def number(text: str, digits: int) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
 
 
-def _use(look: Look) -> str:
-    return f"posthaste console cursor 1 {look.path.get('account', '*')}"
+def _use(call: ConsoleCall) -> str:
+    return f"posthaste console cursor 1 {call.path.get('account', '*')}"

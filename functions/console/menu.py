@@ -84,23 +84,23 @@ class MenuGroup:
     entries: Sequence[MenuEntry]
 
 
-def menu(look: PageCall[Any]) -> list[MenuGroup]:
+def menu(call: PageCall[Any]) -> list[MenuGroup]:
     """Return the menu of a visit; without an account only what needs none. Empty before a sign-in."""
-    if look.visitor is None:
+    if call.visitor is None:
         return []
-    account = look.path.get("account", "") if look.role else ""
+    account = call.path.get("account", "") if call.role else ""
     shown = [
         MenuGroup(
             label,
-            [MenuEntry(s.label, s.path.replace(ACCOUNT, account)) for s in sections if _visible(look, s)],
+            [MenuEntry(s.label, s.path.replace(ACCOUNT, account)) for s in sections if _visible(call, s)],
         )
         for label, sections in MENU
     ]
     return [group for group in shown if group.entries]
 
 
-def _visible(look: PageCall[Any], section: Section) -> bool:
+def _visible(call: PageCall[Any], section: Section) -> bool:
     """Tell whether a visitor may see a section."""
     if section.operators:
-        return look.who.person.user.operator
-    return ACCOUNT not in section.path or look.may(section.scope)
+        return call.who.person.user.operator
+    return ACCOUNT not in section.path or call.may(section.scope)

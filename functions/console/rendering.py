@@ -47,7 +47,7 @@ class Pages:
 
     def page(
         self,
-        look: PageCall[Any],
+        call: PageCall[Any],
         template: str,
         context: Mapping[str, Any],
         *,
@@ -60,28 +60,28 @@ class Pages:
             context: what it shows, besides what every page has.
             headers: in place of those that every page has, or besides them.
         """
-        body = _templates().get_template(template).render(**self._common(look), **context)
+        body = _templates().get_template(template).render(**self._common(call), **context)
         return Answer(status, body, {**HEADERS, **headers}, HTML, gzip.compress(body.encode(), GZIP_LEVEL, mtime=0))
 
-    def refused(self, look: PageCall[Any], found: Denial) -> Answer:
+    def refused(self, call: PageCall[Any], found: Denial) -> Answer:
         """Return the page of something that is not done."""
-        return self.page(look, "refusal.html", {"title": found.title, "text": found.text}, status=found.status)
+        return self.page(call, "refusal.html", {"title": found.title, "text": found.text}, status=found.status)
 
-    def _common(self, look: PageCall[Any]) -> dict[str, Any]:
-        visitor = look.visitor
+    def _common(self, call: PageCall[Any]) -> dict[str, Any]:
+        visitor = call.visitor
         return {
-            "home": look.home,
-            "top": look.top,
-            "asset": lambda name: look.home + self._assets.path(name),
+            "home": call.home,
+            "top": call.top,
+            "asset": lambda name: call.home + self._assets.path(name),
             "person": visitor.person if visitor else None,
-            "csrf": look.services.sessions.token(visitor.name) if visitor else "",
-            "account": look.path.get("account", "") if look.role else "",
-            "account_name": look.account_name,
-            "pause": look.pause,
-            "menu": menu(look),
-            "may_send": look.may(Scope.SEND),
-            "may_admin": look.may(Scope.ADMIN),
-            "now": look.services.now,
+            "csrf": call.services.sessions.token(visitor.name) if visitor else "",
+            "account": call.path.get("account", "") if call.role else "",
+            "account_name": call.account_name,
+            "pause": call.pause,
+            "menu": menu(call),
+            "may_send": call.may(Scope.SEND),
+            "may_admin": call.may(Scope.ADMIN),
+            "now": call.services.now,
         }
 
 

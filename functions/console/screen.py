@@ -165,14 +165,14 @@ def form_of(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in fields.items()}
 
 
-def leave_for(look: PageCall[Any], path: str) -> Answer:
+def leave_for(call: PageCall[Any], path: str) -> Answer:
     """Return an answer that sends a browser to another page, to read.
 
     Args:
         look: the visit, of a page of an account.
         path: of the page, below the account.
     """
-    return redirect(f"{look.home}{look.account}/{path}")
+    return redirect(f"{call.home}{call.account}/{path}")
 
 
 def redirect(to: str, *cookies: str) -> Answer:

@@ -37,7 +37,7 @@ class FakeCloudWatch:
         return self.pages
 
 
-def raised(name: str, minute: int, says: str = "Look at it.") -> dict[str, Any]:
+def raised(name: str, minute: int, says: str = "ConsoleCall at it.") -> dict[str, Any]:
     return {
         "AlarmName": PREFIX + name,
         "AlarmDescription": says,

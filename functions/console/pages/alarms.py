@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.use_cases import RaisedAlarm
 from shared.ports import Retriable
 
 
-def raised(look: Look) -> Sequence[RaisedAlarm] | None:
+def raised(call: ConsoleCall) -> Sequence[RaisedAlarm] | None:
     """Return the alarms that a visitor may see; None: they cannot be read just now."""
-    if not look.who.person.user.operator:
+    if not call.who.person.user.operator:
         return ()
     try:
-        return look.services.use_cases.alarms.read()
+        return call.services.use_cases.alarms.read()
     except Retriable:
         return None

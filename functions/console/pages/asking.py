@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.screen import Denial, redirect
 from shared.engine.intake.declined import Declined
 from shared.web.http import Answer
@@ -44,9 +44,9 @@ class Question:
     reason: bool = False
 
 
-def ask(look: Look, question: Question) -> Answer:
+def ask(call: ConsoleCall, question: Question) -> Answer:
     """Ask; what is posted goes to the address of the page itself."""
-    return look.services.pages.page(look, "ask.html", {"question": question})
+    return call.services.pages.page(call, "ask.html", {"question": question})
 
 
 def done(found: T | Declined) -> T:
@@ -62,7 +62,7 @@ def done(found: T | Declined) -> T:
     raise Denial(problem.status, "This is not possible", said)
 
 
-def turned(look: Look, change: Callable[[str, str], bool], back: str) -> Answer:
+def turned(call: ConsoleCall, change: Callable[[str, str], bool], back: str) -> Answer:
     """Turn a switch of operators in the visitor's name; one that is so already stays.
 
     Args:
@@ -70,11 +70,11 @@ def turned(look: Look, change: Callable[[str, str], bool], back: str) -> Answer:
         change: turns it, given the actor and the reason.
         back: the page to show then, below the console.
     """
-    reason = look.form.get("reason", "").strip() or "operator"
+    reason = call.form.get("reason", "").strip() or "operator"
     if len(reason) > MAX_REASON:
         raise Denial(422, "This reason is too long", f"Type up to {MAX_REASON} characters.")
     try:
-        change(look.actor, reason)
+        change(call.actor, reason)
     except ValueError as refused:
         raise Denial(422, "Nothing was changed", f"{refused}.") from None
-    return redirect(f"{look.home}{back}")
+    return redirect(f"{call.home}{back}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 
@@ -26,13 +26,13 @@ class Waiting:
         return "all open jobs" if self.all else f"the oldest {MOST:,} open jobs of the deployment"
 
 
-def waiting(look: Look, slots: Iterable[str], wanted: Callable[[Job], bool]) -> Waiting:
+def waiting(call: ConsoleCall, slots: Iterable[str], wanted: Callable[[Job], bool]) -> Waiting:
     """Count the messages of open jobs that are not sent yet. The index of open jobs is a moment old.
 
     Args:
         slots: partitions of the index of open jobs.
     """
-    services = look.services
+    services = call.services
     asked = list(slots)
     found = services.records.open_at_once(asked)
     if found is None:

@@ -7,7 +7,7 @@ twice, or an answer that is lost, leads to the same key, for some minutes. Only 
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, answer
 from functions.console.pages.asking import Question, ask, turned
 from functions.console.pages.waiting import waiting
@@ -29,90 +29,90 @@ STALE: Final = Denial(409, "This page is too old", "Nothing was changed. Open th
 FILTERS: Final[Filters[tuple[Account, Role]]] = (ListFilter("name", "Name or id", most=MAX_NAME),)
 
 
-def accounts(look: Look) -> Answer:
+def accounts(call: ConsoleCall) -> Answer:
     """Show the accounts, or the only one."""
-    known, operator = _known(look), look.who.person.user.operator
+    known, operator = _known(call), call.who.person.user.operator
     if len(known) == 1 and not operator:
-        return redirect(look.home + known[0][0].id)
+        return redirect(call.home + known[0][0].id)
     filterable = operator or len(known) > lists.PAGE
 
     def read(at: Asked) -> ListRows[tuple[Account, Role]]:
         rows = [x for x in known if at["name"].lower() in f"{x[0].name} {x[0].id}".lower()]
-        more = {"operator": operator, "filterable": filterable, "offer": _offer(look)}
+        more = {"operator": operator, "filterable": filterable, "offer": _offer(call)}
         return ListRows(rows, whole=True, bare=not filterable, more=more)
 
-    return answer(look, "accounts/accounts.html", FILTERS, read)
+    return answer(call, "accounts/accounts.html", FILTERS, read)
 
 
-def ask_to_pause(look: Look) -> Answer:
+def ask_to_pause(call: ConsoleCall) -> Answer:
     """Ask an operator whether an account is to send nothing."""
-    found = waiting(look, look.services.use_cases.slots, lambda job: owner(job.account) == look.account)
+    found = waiting(call, call.services.use_cases.slots, lambda job: owner(job.account) == call.account)
     jobs = "all its open jobs" if found.all else f"its open jobs, among {found.jobs},"
     what = f"messages of {jobs} wait until you resume the account. So does all that it is given meanwhile."
-    question = Question("Overview", "Pause this account?", found.messages, what, "Pause", look.account, reason=True)
-    return ask(look, question)
+    question = Question("Overview", "Pause this account?", found.messages, what, "Pause", call.account, reason=True)
+    return ask(call, question)
 
 
-def ask_to_resume(look: Look) -> Answer:
+def ask_to_resume(call: ConsoleCall) -> Answer:
     """Ask an operator whether an account is to send again."""
-    found = waiting(look, look.services.use_cases.slots, lambda job: owner(job.account) == look.account)
+    found = waiting(call, call.services.use_cases.slots, lambda job: owner(job.account) == call.account)
     jobs = "all its open jobs" if found.all else f"its open jobs, among {found.jobs},"
     what = f"messages of {jobs} go on, within the rates of their credentials, but for what is paused besides."
     return ask(
-        look, Question("Overview", "Resume this account?", found.messages, what, "Resume", look.account, danger=False)
+        call, Question("Overview", "Resume this account?", found.messages, what, "Resume", call.account, danger=False)
     )
 
 
-def pause(look: Look) -> Answer:
+def pause(call: ConsoleCall) -> Answer:
     """Pause an account."""
-    switch = Switch(account=look.account)
-    return turned(look, lambda by, why: look.services.use_cases.switches.pause(switch, by=by, reason=why), look.account)
+    switch = Switch(account=call.account)
+    return turned(call, lambda by, why: call.services.use_cases.switches.pause(switch, by=by, reason=why), call.account)
 
 
-def resume(look: Look) -> Answer:
+def resume(call: ConsoleCall) -> Answer:
     """End an account's pause."""
-    switch = Switch(account=look.account)
+    switch = Switch(account=call.account)
     return turned(
-        look, lambda by, why: look.services.use_cases.switches.resume(switch, by=by, reason=why), look.account
+        call, lambda by, why: call.services.use_cases.switches.resume(switch, by=by, reason=why), call.account
     )
 
 
-def join(look: Look) -> Answer:
+def join(call: ConsoleCall) -> Answer:
     """Make the visitor's own account, and show its key; a repeated form changes nothing."""
-    services, user = look.services, look.who.person.user
+    services, user = call.services, call.who.person.user
     first = services.first_accounts
     if first is None:
         raise absent("page")
-    key = _offered(look)
+    key = _offered(call)
     digest = key_digest(key)
     made = first.make(Newcomer(user.id, (user.name or user.login)[:MAX_NAME], user.actor, digest))
     services.people.settle(user, made.account)
     shown = digest.startswith(made.key) and services.now - made.at < SHOWN_MS
-    return services.pages.page(look, "accounts/first.html", {"made": made.account, "key": key if shown else ""})
+    return services.pages.page(call, "accounts/first.html", {"made": made.account, "key": key if shown else ""})
 
 
-def _known(look: Look) -> list[tuple[Account, Role]]:
+def _known(call: ConsoleCall) -> list[tuple[Account, Role]]:
     """Return the accounts that the visitor may see, with their role."""
-    person, services = look.who.person, look.services
+    person, services = call.who.person, call.services
     if person.user.operator:
         return [(found, Role.ADMIN) for found in services.accounts.list_accounts()]
     pairs = [(services.accounts.get(m.account), m.role) for m in person.memberships]
     return [(found, role) for found, role in pairs if found is not None]
 
 
-def _offer(look: Look) -> str:
+def _offer(call: ConsoleCall) -> str:
     """Return a sealed key for an account that the visitor could make; empty: they have made theirs, or may not."""
-    user = look.who.person.user
-    if look.services.first_accounts is None or user.own:
+    user = call.who.person.user
+    if call.services.first_accounts is None or user.own:
         return ""
-    return look.services.links.seal(USE, f"{user.id} {look.services.now} {new_key_text(KeyKind.LIVE)}")
+    return call.services.links.seal(USE, f"{user.id} {call.services.now} {new_key_text(KeyKind.LIVE)}")
 
 
-def _offered(look: Look) -> str:
+def _offered(call: ConsoleCall) -> str:
     """Return the text of the key that this visitor was offered."""
-    found = look.services.links.unseal(USE, look.form.get("offer", ""))
+    found = call.services.links.unseal(USE, call.form.get("offer", ""))
     user, at, key = found.split(" ") if found else ("", "0", "")
-    if user != look.who.person.user.id or look.services.now - int(at) > OFFERED_MS:
+    if user != call.who.person.user.id or call.services.now - int(at) > OFFERED_MS:
         raise STALE
     return key
 

@@ -42,13 +42,13 @@ FILTERS: Final[Filters[AuditRow]] = (
 
 def _audit(at: Asked) -> ListRows[AuditRow]:
     """Return a page of the log."""
-    since, until = lists.day(at.look, "since"), lists.day(at.look, "until")
+    since, until = lists.day(at.call, "since"), lists.day(at.call, "until")
     begin = at.place or (f"{lists.midnight(until + timedelta(days=1)):015d}" if until else "")
-    journal = at.look.services.use_cases.journal
+    journal = at.call.services.use_cases.journal
     found, after = journal.page(at.space, kind=at["action"], actor=at["actor"], after=begin, limit=lists.PAGE)
     if since is not None and found and found[-1].at < lists.midnight(since):
         found, after = [x for x in found if x.at >= lists.midnight(since)], ""
-    return ListRows([AuditRow(x, _link(x, at.look.account)) for x in found], after)
+    return ListRows([AuditRow(x, _link(x, at.call.account)) for x in found], after)
 
 
 def _link(event: Event, account: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from shared.contracts import Credential
 from shared.domain.campaigns.campaign import Campaign, Message
 from shared.domain.channels.channel import Channel
@@ -140,7 +140,7 @@ def _sentence(fault: FieldFault) -> str:
     return f"Line {fault.line}, column {fault.column}: {fault.text}" if fault.line else fault.text
 
 
-def checked(look: Look, found: Written) -> Message | Wrong:
+def checked(call: ConsoleCall, found: Written) -> Message | Wrong:
     """Return the message of a form, or all that is wrong with it."""
     wrong: dict[str, str] = {}
     if not 1 <= len(found.name) <= MAX_NAME or _CONTROL.search(found.name):
@@ -150,24 +150,24 @@ def checked(look: Look, found: Written) -> Message | Wrong:
     for name in ("subject", "sender", "reply_to"):
         if _CONTROL.search(getattr(found, name)):
             wrong["from" if name == "sender" else name] = "Write it on one line."
-    message = look.services.campaigns().intake.message(look.account, found.channel, found.draft)
+    message = call.services.campaigns().intake.message(call.account, found.channel, found.draft)
     if isinstance(message, Declined):
         faults = faults_of(message)
         return Wrong({**faults.fields, **wrong}, faults.all)
     return Wrong(wrong) if wrong else message
 
 
-def usable(look: Look, channel: str) -> Sequence[Credential]:
+def usable(call: ConsoleCall, channel: str) -> Sequence[Credential]:
     """Return the credentials of a channel that the account may use, in the order of its route."""
-    settings = look.services.settings
-    mine = [c for c in settings.credentials if c.channel == channel and c.open_to(look.account)]
+    settings = call.services.settings
+    mine = [c for c in settings.credentials if c.channel == channel and c.open_to(call.account)]
     route = list(settings.routes.get(channel, ()))
     return sorted(mine, key=lambda c: route.index(c.id) if c.id in route else len(route))
 
 
-def channels(look: Look) -> Sequence[tuple[str, str]]:
+def channels(call: ConsoleCall) -> Sequence[tuple[str, str]]:
     """Return the channels that the account has a credential for, with their names; e-mail in any case."""
-    return [(x.name, label(x)) for x in CHANNELS.values() if x is EMAIL or usable(look, x.name)]
+    return [(x.name, label(x)) for x in CHANNELS.values() if x is EMAIL or usable(call, x.name)]
 
 
 def label(channel: Channel) -> str:
@@ -176,26 +176,26 @@ def label(channel: Channel) -> str:
     return noun[0].upper() + noun[1:]
 
 
-def once(look: Look) -> str:
+def once(call: ConsoleCall) -> str:
     """Return what a form names itself by, so that it counts once however often it is sent."""
-    return new_id(look.services.now)
+    return new_id(call.services.now)
 
 
-def record(look: Look, answer: str) -> Idempotency | None:
+def record(call: ConsoleCall, answer: str) -> Idempotency | None:
     """Return what makes a form count once; None if it does not name itself.
 
     A form that was changed before it is sent again counts again. `answer`: the id of what it makes.
     """
-    name = look.form.get("once", "")
+    name = call.form.get("once", "")
     if not _ONCE.fullmatch(name):
         return None
-    said = json.dumps(sorted((k, v) for k, v in look.form.items() if k != FORM_FIELD))
+    said = json.dumps(sorted((k, v) for k, v in call.form.items() if k != FORM_FIELD))
     digest = hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()
-    key = f"console:{look.who.person.user.id}:{name}:{digest[:32]}"
-    return Idempotency(look.account, key, digest, answer, look.services.now + KEY_LIFE_MS)
+    key = f"console:{call.who.person.user.id}:{name}:{digest[:32]}"
+    return Idempotency(call.account, key, digest, answer, call.services.now + KEY_LIFE_MS)
 
 
-def example(look: Look, found: Written, campaign: Campaign | None = None) -> Campaign | Wrong:
+def example(call: ConsoleCall, found: Written, campaign: Campaign | None = None) -> Campaign | Wrong:
     """Return a campaign, stored nowhere, that says what a form says; for a preview.
 
     Args:
@@ -203,20 +203,20 @@ def example(look: Look, found: Written, campaign: Campaign | None = None) -> Cam
         campaign: whose list the preview is for; None: it has example values.
     """
     draft = replace(found, sender="", reply_to="", subject=found.subject if found.subject.strip() else "(no subject)")
-    message = look.services.campaigns().intake.message(look.account, found.channel, draft.draft)
+    message = call.services.campaigns().intake.message(call.account, found.channel, draft.draft)
     if isinstance(message, Declined):
         return faults_of(message)
-    known = [c.id for c in usable(look, found.channel)]
+    known = [c.id for c in usable(call, found.channel)]
     if not known:
         return Wrong({}, "The account has no credential for this channel.")
     credential = found.credential if found.credential in known else known[0]
     unsubscribe = found.unsubscribe and found.by.offers_links
     if campaign is not None:
         return replace(campaign, message=message, credential=credential, unsubscribe=unsubscribe)
-    now = look.services.now
+    now = call.services.now
     return Campaign(
         id=new_id(now),
-        account=look.account,
+        account=call.account,
         test=False,
         name=found.name,
         channel=found.channel,

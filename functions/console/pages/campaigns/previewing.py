@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.pages.campaigns.drafting import Written, Wrong, channels, once, shown_mailbox
 from functions.console.pages.campaigns.view import without_credential
 from functions.console.rendering import POLICY
@@ -74,7 +74,9 @@ class MessageForm:
     once: str
 
 
-def form_page(look: Look, template: str, found: Written, wrong: Wrong | None, context: Mapping[str, Any]) -> Answer:
+def form_page(
+    call: ConsoleCall, template: str, found: Written, wrong: Wrong | None, context: Mapping[str, Any]
+) -> Answer:
     """Return a page with the form of a message, beside its preview.
 
     Args:
@@ -84,15 +86,15 @@ def form_page(look: Look, template: str, found: Written, wrong: Wrong | None, co
     form = MessageForm(
         written=found,
         wrong=wrong or Wrong({}),
-        channels=channels(look),
-        senders=look.services.campaigns().senders(look.account),
-        once=look.form.get("once") or once(look),
+        channels=channels(call),
+        senders=call.services.campaigns().senders(call.account),
+        once=call.form.get("once") or once(call),
     )
     status = 422 if wrong else 200
-    return look.services.pages.page(look, template, {"form": form, **context}, status=status, headers=SHOWING)
+    return call.services.pages.page(call, template, {"form": form, **context}, status=status, headers=SHOWING)
 
 
-def shown(look: Look, campaign: Campaign, row: int | None = None, sender: str = "") -> ShownMessage | None:
+def shown(call: ConsoleCall, campaign: Campaign, row: int | None = None, sender: str = "") -> ShownMessage | None:
     """Return a message of a campaign; None if its list has no such recipient.
 
     Args:
@@ -100,7 +102,7 @@ def shown(look: Look, campaign: Campaign, row: int | None = None, sender: str = 
         row: of its list, from 1; None: the first, or example values.
         sender: as typed, if it is not the campaign's.
     """
-    service = look.services.campaigns().campaigns
+    service = call.services.campaigns().campaigns
     by = channel_of(campaign.channel)
     try:
         found = service.previews.of(campaign, service.control.content(campaign), row)
@@ -135,9 +137,9 @@ def _message(row: int, address: str, skip: str, made: Content, campaign: Campaig
     )
 
 
-def frame(look: Look, found: ShownMessage | Wrong) -> Answer:
+def frame(call: ConsoleCall, found: ShownMessage | Wrong) -> Answer:
     """Return what a preview's frame shows: a message, or why there is none."""
     if isinstance(found, Wrong):
         said = " ".join((found.all, *(f"{name.capitalize()}: {text}" for name, text in found.fields.items())))
         found = ShownMessage(fault=said.strip())
-    return look.services.pages.page(look, "campaigns/frame.html", {"shown": found}, headers=FRAMED)
+    return call.services.pages.page(call, "campaigns/frame.html", {"shown": found}, headers=FRAMED)

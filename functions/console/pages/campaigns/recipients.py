@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, answer
 from functions.console.pages.campaigns.view import conflict, current, owned, without_credential
 from functions.console.screen import PageRoute
@@ -17,14 +17,14 @@ SENT_TO: Final = "will be sent"
 """The filter for those who get a message; others are reasons why one does not."""
 
 
-def recipients(look: Look) -> Answer:
+def recipients(call: ConsoleCall) -> Answer:
     """Show a page of a list's recipients, in its order."""
-    campaign = owned(look)
-    view = current(look, campaign)
+    campaign = owned(call)
+    view = current(call, campaign)
     if view is None or not view.ready:
         raise conflict("no_list")
     try:
-        job = job_of(campaign, view.upload, look.services.settings, look.services.now, Order())
+        job = job_of(campaign, view.upload, call.services.settings, call.services.now, Order())
     except KeyError:
         raise conflict("", without_credential(campaign)) from None
     filters: Filters[LogLine] = (ListFilter("shown", "Recipients", (SENT_TO, *view.skipped), "all of them"),)
@@ -35,10 +35,10 @@ def recipients(look: Look) -> Answer:
         start = parse_message_id(at.place or "0.0")
         if start is None:
             raise lists.BAD_PLACE
-        found, after = look.services.logs.lines(job, wanted, start=start, limit=lists.PAGE)
+        found, after = call.services.logs.lines(job, wanted, start=start, limit=lists.PAGE)
         return ListRows(found, f"{after[0]}.{after[1]}" if after else "", more={"campaign": campaign})
 
-    return answer(look, "campaigns/recipients.html", filters, read)
+    return answer(call, "campaigns/recipients.html", filters, read)
 
 
 ROUTES: Final = (PageRoute("GET", "/console/{account}/campaigns/{campaign}/recipients", "recipients", recipients),)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed, states
 from functions.console.pages.campaigns import recipients, samples, sending, uploads
 from functions.console.pages.campaigns.drafting import (
@@ -56,17 +56,17 @@ SHOWN_DIGITS: Final = 5
 
 def _campaigns(at: Asked) -> ListRows[CampaignRow]:
     """Return a page of the account's campaigns, newest first."""
-    return ListRows(*rows(at.look, at.place, lists.PAGE))
+    return ListRows(*rows(at.call, at.place, lists.PAGE))
 
 
-def campaign(look: Look) -> Answer:
+def campaign(call: ConsoleCall) -> Answer:
     """Show a campaign and its next step; with `part=list` only the list that is being read."""
-    found = owned(look)
-    view = current(look, found)
-    if look.request.query.get("part") == "list":
+    found = owned(call)
+    view = current(call, found)
+    if call.request.query.get("part") == "list":
         done = {} if found.uploading else {"HX-Refresh": "true"}
-        return look.services.pages.page(look, "campaigns/reading.html", {"list": view}, headers=done)
-    jobs = look.services.listing.jobs(found.jobs[-lists.PAGE :])
+        return call.services.pages.page(call, "campaigns/reading.html", {"list": view}, headers=done)
+    jobs = call.services.listing.jobs(found.jobs[-lists.PAGE :])
     sent = [jobs[name] for name in reversed(found.jobs) if name in jobs]
     context = {
         "campaign": found,
@@ -75,114 +75,114 @@ def campaign(look: Look) -> Answer:
         "label": label(channel_of(found.channel)),
         "rich": channel_of(found.channel).rich,
         "list": view,
-        "obstacles": in_the_way(look, found, view),
+        "obstacles": in_the_way(call, found, view),
         "jobs": sent,
         "job_word": job_word,
         "most": lists.PAGE,
-        "row": row_of(look),
-        "samples": look.services.campaigns().samples,
-        "once": once(look),
-        **uploads.shown_problems(look, view),
+        "row": row_of(call),
+        "samples": call.services.campaigns().samples,
+        "once": once(call),
+        **uploads.shown_problems(call, view),
     }
-    return look.services.pages.page(look, "campaigns/campaign.html", context, headers=uploads.policy(look))
+    return call.services.pages.page(call, "campaigns/campaign.html", context, headers=uploads.policy(call))
 
 
-def row_of(look: Look) -> int:
+def row_of(call: ConsoleCall) -> int:
     """Return which recipient's message is shown, from 1."""
-    typed = look.form.get("row", "") or look.request.query.get("row", "")
+    typed = call.form.get("row", "") or call.request.query.get("row", "")
     return lists.number(typed, SHOWN_DIGITS) or 1
 
 
-def _row_shown(look: Look, found: Campaign) -> int | None:
-    return row_of(look) if found.ready or found.jobs else None
+def _row_shown(call: ConsoleCall, found: Campaign) -> int | None:
+    return row_of(call) if found.ready or found.jobs else None
 
 
-def preview(look: Look) -> Answer:
+def preview(call: ConsoleCall) -> Answer:
     """Show a recipient's message in its frame, or one with example values if there is no list."""
-    found = owned(look)
-    return frame(look, shown(look, found, _row_shown(look, found)) or _no_recipient(look, found))
+    found = owned(call)
+    return frame(call, shown(call, found, _row_shown(call, found)) or _no_recipient(call, found))
 
 
-def _no_recipient(look: Look, found: Campaign) -> ShownMessage:
+def _no_recipient(call: ConsoleCall, found: Campaign) -> ShownMessage:
     """Return why no recipient of a list has the number that was asked for."""
-    view = shown_list(look, found)
+    view = shown_list(call, found)
     many = f"The list has {view.accepted:,} recipient{'' if view.accepted == 1 else 's'}. " if view else ""
     return ShownMessage(
-        fault=f"There is no recipient {row_of(look):,}. {many}"
+        fault=f"There is no recipient {row_of(call):,}. {many}"
         "Recipients are counted in the order of the list. Rows that are not sent are not counted, "
         "and have no message: “Rows to check” has the reason of each."
     )
 
 
-def preview_form(look: Look) -> Answer:
+def preview_form(call: ConsoleCall) -> Answer:
     """Show in its frame what a form says that is not saved yet."""
-    return _unsaved(look, example(look, written(look.form)), None)
+    return _unsaved(call, example(call, written(call.form)), None)
 
 
-def preview_change(look: Look) -> Answer:
+def preview_change(call: ConsoleCall) -> Answer:
     """Show in its frame what the form of a stored campaign says: as a recipient of its list gets it, if it has one."""
-    found = owned(look)
-    said = replace(written(look.form, found.message.speech), channel=found.channel)
-    return _unsaved(look, example(look, said, found), _row_shown(look, found))
+    found = owned(call)
+    said = replace(written(call.form, found.message.speech), channel=found.channel)
+    return _unsaved(call, example(call, said, found), _row_shown(call, found))
 
 
-def _unsaved(look: Look, made: Campaign | Wrong, row: int | None) -> Answer:
+def _unsaved(call: ConsoleCall, made: Campaign | Wrong, row: int | None) -> Answer:
     if isinstance(made, Wrong):
-        return frame(look, made)
-    return frame(look, shown(look, made, row, look.form.get("from", "")) or _no_recipient(look, made))
+        return frame(call, made)
+    return frame(call, shown(call, made, row, call.form.get("from", "")) or _no_recipient(call, made))
 
 
-def write(look: Look) -> Answer:
+def write(call: ConsoleCall) -> Answer:
     """Show the form of a new campaign: empty, from a stored template, or from the sample."""
-    query = look.request.query
+    query = call.request.query
     if "sample" in query:
-        return _form(look, samples.letter(look.services.campaigns().senders(look.account)))
+        return _form(call, samples.letter(call.services.campaigns().senders(call.account)))
     if "template" in query:
-        stored = stored_template(look, query["template"])
-        return _form(look, again(stored.name, stored.channel, stored.message))
-    return _form(look, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
+        stored = stored_template(call, query["template"])
+        return _form(call, again(stored.name, stored.channel, stored.message))
+    return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
 
 
-def _form(look: Look, found: Written, wrong: Wrong | None = None, of: Campaign | None = None) -> Answer:
-    store = look.services.campaigns().campaigns.templates
-    stored, older = ([], "") if of else store.page(look.account, after="", limit=lists.PAGE)
+def _form(call: ConsoleCall, found: Written, wrong: Wrong | None = None, of: Campaign | None = None) -> Answer:
+    store = call.services.campaigns().campaigns.templates
+    stored, older = ([], "") if of else store.page(call.account, after="", limit=lists.PAGE)
     context = {
         "campaign": of,
-        "credentials": usable(look, found.channel),
-        "row": _row_shown(look, of) if of else None,
+        "credentials": usable(call, found.channel),
+        "row": _row_shown(call, of) if of else None,
         "templates": stored,
         "older": older,
     }
-    return form_page(look, "campaigns/form.html", found, wrong, context)
+    return form_page(call, "campaigns/form.html", found, wrong, context)
 
 
-def create(look: Look) -> Answer:
+def create(call: ConsoleCall) -> Answer:
     """Make a campaign; a form that is sent twice makes one."""
-    made = _made(look, written(look.form))
+    made = _made(call, written(call.form))
     if isinstance(made, Wrong):
-        return _form(look, written(look.form), made)
-    control = look.services.campaigns().campaigns.control
-    stored = control.create(made, record(look, made.id), by=look.who.person.user.actor)
+        return _form(call, written(call.form), made)
+    control = call.services.campaigns().campaigns.control
+    stored = control.create(made, record(call, made.id), by=call.who.person.user.actor)
     if isinstance(stored, Mismatch):
         raise conflict("idempotency_mismatch")
     name = stored.answer if isinstance(stored, Replay) else made.id
-    return leave_for(look, f"campaigns/{name}")
+    return leave_for(call, f"campaigns/{name}")
 
 
-def _made(look: Look, found: Written) -> Campaign | Wrong:
+def _made(call: ConsoleCall, found: Written) -> Campaign | Wrong:
     """Return the campaign that a form asks for, or all that is wrong with it."""
-    intake = look.services.campaigns().intake
-    message = checked(look, found)
-    credential = intake.credential(look.account, found.channel, found.credential or None, test=False)
+    intake = call.services.campaigns().intake
+    message = checked(call, found)
+    credential = intake.credential(call.account, found.channel, found.credential or None, test=False)
     if isinstance(credential, Declined):
         wrong = faults_of(credential)
         return Wrong({**(message.fields if isinstance(message, Wrong) else {}), **wrong.fields}, wrong.all)
     if isinstance(message, Wrong):
         return message
-    now = look.services.now
+    now = call.services.now
     return Campaign(
         id=new_id(now),
-        account=look.account,
+        account=call.account,
         test=False,
         name=found.name,
         channel=found.channel,
@@ -194,10 +194,10 @@ def _made(look: Look, found: Written) -> Campaign | Wrong:
     )
 
 
-def edit(look: Look) -> Answer:
+def edit(call: ConsoleCall) -> Answer:
     """Show the form of a campaign's message."""
-    found = owned(look)
-    return _form(look, _again(found), of=found)
+    found = owned(call)
+    return _form(call, _again(found), of=found)
 
 
 def _again(found: Campaign) -> Written:
@@ -205,36 +205,36 @@ def _again(found: Campaign) -> Written:
     return replace(said, credential=found.credential, unsubscribe=found.unsubscribe)
 
 
-def save(look: Look) -> Answer:
+def save(call: ConsoleCall) -> Answer:
     """Change what a campaign says."""
-    found = owned(look)
-    said = replace(written(look.form, found.message.speech), channel=found.channel)
-    made = _made(look, said)
+    found = owned(call)
+    said = replace(written(call.form, found.message.speech), channel=found.channel)
+    made = _made(call, said)
     if isinstance(made, Wrong):
-        return _form(look, said, made, found)
-    if look.form.get("version") != str(found.version):
+        return _form(call, said, made, found)
+    if call.form.get("version") != str(found.version):
         raise conflict("", "Somebody has changed it meanwhile. Open it again, and repeat what you did.")
     changes = {name: getattr(made, name) for name in ("name", "message", "credential", "unsubscribe")}
-    control, by = look.services.campaigns().campaigns.control, look.who.person.user.actor
+    control, by = call.services.campaigns().campaigns.control, call.who.person.user.actor
     told = control.edit(found, by=by, **changes, template="", template_version=0)
     if told is None:
         raise absent("campaign")
     if isinstance(told, Refused):
         raise conflict(told.reason.value)
-    return leave_for(look, f"campaigns/{found.id}")
+    return leave_for(call, f"campaigns/{found.id}")
 
 
-def ask(look: Look) -> Answer:
+def ask(call: ConsoleCall) -> Answer:
     """Ask whether a draft is to be deleted."""
-    return look.services.pages.page(look, "campaigns/delete.html", {"campaign": owned(look)})
+    return call.services.pages.page(call, "campaigns/delete.html", {"campaign": owned(call)})
 
 
-def delete(look: Look) -> Answer:
+def delete(call: ConsoleCall) -> Answer:
     """Delete a draft."""
-    found = look.services.campaigns().campaigns.control.delete(owned(look), by=look.who.person.user.actor)
+    found = call.services.campaigns().campaigns.control.delete(owned(call), by=call.who.person.user.actor)
     if found is not None:
         raise conflict(found.reason.value)
-    return leave_for(look, "campaigns")
+    return leave_for(call, "campaigns")
 
 
 _PATH: Final = "/console/{account}/campaigns"

@@ -9,7 +9,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.pages.campaigns.drafting import record, shown_mailbox
 from functions.console.pages.campaigns.view import ListView, conflict, current, in_the_way, owned
 from functions.console.screen import Denial, PageRoute, leave_for
@@ -57,21 +57,21 @@ class SendPlan:
     note: str = ""
 
 
-def confirm(look: Look) -> Answer:
+def confirm(call: ConsoleCall) -> Answer:
     """Show what is sent to whom, when and how fast, with the button that sends it."""
-    found = owned(look)
+    found = owned(call)
     if found.jobs and not found.ready:  # a browser's history leads here after the list was sent
-        return leave_for(look, f"campaigns/{found.id}")
-    view = _unsent(look, found)
-    obstacles = list(in_the_way(look, found, view))
+        return leave_for(call, f"campaigns/{found.id}")
+    view = _unsent(call, found)
+    obstacles = list(in_the_way(call, found, view))
     plan = SendPlan()
     try:
-        plan = _plan(look.request.query)
-        obstacles += _against(look, found, plan)
+        plan = _plan(call.request.query)
+        obstacles += _against(call, found, plan)
     except ValueError as fault:
         obstacles.append(str(fault))
     slots = channel_of(found.channel).slots(found.message.body)
-    full = _rate(look, found)
+    full = _rate(call, found)
     seconds = view.sends * slots / (plan.rate or full) if plan.rate or full else 0
     context = {
         "campaign": found,
@@ -83,20 +83,20 @@ def confirm(look: Look) -> Answer:
         "sender": shown_mailbox(found.message.sender),
         "obstacles": obstacles,
     }
-    return look.services.pages.page(look, "campaigns/confirm.html", context, status=422 if obstacles else 200)
+    return call.services.pages.page(call, "campaigns/confirm.html", context, status=422 if obstacles else 200)
 
 
-def _unsent(look: Look, found: Campaign) -> ListView:
-    view = current(look, found)
+def _unsent(call: ConsoleCall, found: Campaign) -> ListView:
+    view = current(call, found)
     if view is None or not view.ready:
         raise conflict("no_list")
     return view
 
 
-def _rate(look: Look, found: Campaign) -> float:
+def _rate(call: ConsoleCall, found: Campaign) -> float:
     """Return the rate of a campaign's credential; 0 if that is not declared any more."""
     try:
-        return look.services.settings.credential(found.credential).rate
+        return call.services.settings.credential(found.credential).rate
     except KeyError:
         return 0.0
 
@@ -143,36 +143,36 @@ def _at(rate: float | None, local: datetime, zone: str) -> SendPlan:
     return SendPlan(rate, begin, zone, f"{there:%A, %-d %B %Y, %H:%M}", note)
 
 
-def _against(look: Look, found: Campaign, plan: SendPlan) -> list[str]:
+def _against(call: ConsoleCall, found: Campaign, plan: SendPlan) -> list[str]:
     """Return what a rate and a time are refused for."""
     said = []
-    full = _rate(look, found)
+    full = _rate(call, found)
     if plan.rate is not None and plan.rate > full:
         said.append(f"The rate is too high: the credential sends at most {full:g} messages per second.")
     if plan.begin:
-        begin = look.services.campaigns().intake.begin_at(datetime.fromtimestamp(plan.begin / 1000, UTC))
+        begin = call.services.campaigns().intake.begin_at(datetime.fromtimestamp(plan.begin / 1000, UTC))
         said += [fault.text for fault in begin.faults] if isinstance(begin, Declined) else []
     return said
 
 
-def send(look: Look) -> Answer:
+def send(call: ConsoleCall) -> Answer:
     """Send the list that the summary has shown, and show its job; pressed twice, it is sent once."""
-    found = owned(look)
-    upload = look.form.get("upload", "")
+    found = owned(call)
+    upload = call.form.get("upload", "")
     if upload in found.jobs:
-        return _to_job(look, upload)
-    if (upload, look.form.get("version")) != (found.ready, str(found.version)):
+        return _to_job(call, upload)
+    if (upload, call.form.get("version")) != (found.ready, str(found.version)):
         raise conflict("", MOVED)
-    order = Order(_confirmed_rate(look), _confirmed_time(look), by=look.actor)
-    declined = look.services.campaigns().intake.sendable(found)
+    order = Order(_confirmed_rate(call), _confirmed_time(call), by=call.actor)
+    declined = call.services.campaigns().intake.sendable(found)
     if isinstance(declined, Declined):
         raise conflict(declined.code, " ".join(fault.text for fault in declined.faults))
-    sent = look.services.campaigns().campaigns.control.send(found, order)
+    sent = call.services.campaigns().campaigns.control.send(found, order)
     if isinstance(sent, Refused):
         raise conflict(sent.reason.value, _refusal(sent))
     if sent is None or isinstance(sent, Replay | Mismatch):
         raise conflict("", MOVED)
-    return _to_job(look, sent.job.id)
+    return _to_job(call, sent.job.id)
 
 
 def _refusal(found: Refused) -> str:
@@ -181,56 +181,56 @@ def _refusal(found: Refused) -> str:
     return " ".join(text for _, text in found.errors)
 
 
-def _confirmed_rate(look: Look) -> float | None:
+def _confirmed_rate(call: ConsoleCall) -> float | None:
     try:
-        return _typed_rate(look.form.get("rate", ""))
+        return _typed_rate(call.form.get("rate", ""))
     except ValueError as fault:
         raise Denial(422, "This cannot be sent", str(fault)) from None
 
 
-def _confirmed_time(look: Look) -> int:
-    time = lists.number(look.form.get("begin", "0"), lists.TIME_DIGITS)
+def _confirmed_time(call: ConsoleCall) -> int:
+    time = lists.number(call.form.get("begin", "0"), lists.TIME_DIGITS)
     if time is None:
         raise Denial(422, "This cannot be sent", "Choose the time again.")
     if not time:
         return 0
-    begin = look.services.campaigns().intake.begin_at(datetime.fromtimestamp(time / 1000, UTC))
+    begin = call.services.campaigns().intake.begin_at(datetime.fromtimestamp(time / 1000, UTC))
     if isinstance(begin, Declined):
         raise Denial(422, "This cannot be sent", " ".join(fault.text for fault in begin.faults))
     return begin
 
 
-def _to_job(look: Look, job: str) -> Answer:
-    return leave_for(look, f"jobs/{job}")
+def _to_job(call: ConsoleCall, job: str) -> Answer:
+    return leave_for(call, f"jobs/{job}")
 
 
-def try_out(look: Look) -> Answer:
+def try_out(call: ConsoleCall) -> Answer:
     """Send one message to try a campaign out, with the values of the form, and show its job."""
-    found = owned(look)
-    service = look.services.campaigns()
-    request = service.trials.request(found, service.campaigns.control.content(found), _trial(look, found))
+    found = owned(call)
+    service = call.services.campaigns()
+    request = service.trials.request(found, service.campaigns.control.content(found), _trial(call, found))
     if isinstance(request, Declined):
         sentence = " ".join(fault.text for fault in request.faults) or CODES[request.code][1]
         raise Denial(422, "The test was not sent", sentence)
-    if service.campaigns.trials.take(look.account) is not None:
+    if service.campaigns.trials.take(call.account) is not None:
         raise Denial(429, "The test was not sent", CODES["too_many_tests"][1])
     stored = service.acceptor.accept(request)
     if isinstance(stored, Replay | Mismatch):  # the same form again: its message is under way
-        return leave_for(look, f"campaigns/{found.id}")
-    return _to_job(look, stored.job.id)
+        return leave_for(call, f"campaigns/{found.id}")
+    return _to_job(call, stored.job.id)
 
 
-def _trial(look: Look, found: Campaign) -> TrialOrder:
+def _trial(call: ConsoleCall, found: Campaign) -> TrialOrder:
     """Return the test that a form asks for."""
-    account = look.services.accounts.get(look.account)
-    key = record(look, "")
+    account = call.services.accounts.get(call.account)
+    key = record(call, "")
     return TrialOrder(
-        to=look.form.get("to", "").strip(),
-        values={column_name(name[2:]): value for name, value in look.form.items() if name.startswith("v.") and value},
+        to=call.form.get("to", "").strip(),
+        values={column_name(name[2:]): value for name, value in call.form.items() if name.startswith("v.") and value},
         region=account.region if account and channel_of(found.channel).numbers else "",
         idempotency_key=key.key if key else "",
         fingerprint=key.fingerprint if key else "",
-        by=look.actor,
+        by=call.actor,
     )
 
 

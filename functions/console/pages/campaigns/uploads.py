@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.pages.campaigns import samples
 from functions.console.pages.campaigns.view import ListView, conflict, current, owned
 from functions.console.rendering import POLICY
@@ -40,34 +40,34 @@ _SIZE: Final = re.compile("[0-9]{1,10}")
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
-def policy(look: Look) -> dict[str, str]:
+def policy(call: ConsoleCall) -> dict[str, str]:
     """Return the headers of a page that shows a preview and puts files into the bucket, its only other origin."""
-    url, _ = look.services.campaigns().files.place("uploads/", content_type=KINDS[".csv"], seconds=1)
+    url, _ = call.services.campaigns().files.place("uploads/", content_type=KINDS[".csv"], seconds=1)
     found = urlsplit(url)
     wider = POLICY.replace(PLACED, f"{PLACED} {found.scheme}://{found.netloc}")
     return {"Content-Security-Policy": f"{wider}; frame-src 'self'"}
 
 
-def begin(look: Look) -> Answer:
+def begin(call: ConsoleCall) -> Answer:
     """Give a place for a file, to a script."""
-    campaign = owned(look)
-    kind = KINDS.get(_ending(look.form.get("file", "")))
+    campaign = owned(call)
+    kind = KINDS.get(_ending(call.form.get("file", "")))
     if kind is None:
         raise Denial(422, "This is no list", "Choose a file that ends in .csv, .xlsx or .ods.")
-    uploading, rules = look.services.campaigns().campaigns.uploading, _rules(look, campaign)
-    size = look.form.get("size", "")
+    uploading, rules = call.services.campaigns().campaigns.uploading, _rules(call, campaign)
+    size = call.form.get("size", "")
     place = uploading.start(campaign, rules, kind, int(size) if _SIZE.fullmatch(size) else 0)
     if isinstance(place, Refusal):
         raise conflict(place.value)
-    before = _before(look, uploading.sent_before(campaign, rules.sha256))
+    before = _before(call, uploading.sent_before(campaign, rules.sha256))
     return _script({"upload": place.upload.id, "url": place.url, "headers": dict(place.headers), "before": before})
 
 
-def _before(look: Look, upload: Upload | None) -> str:
+def _before(call: ConsoleCall, upload: Upload | None) -> str:
     """Return what to ask about a file that was sent before; empty if it was not."""
     if upload is None:
         return ""
-    found = look.services.campaigns().campaigns.campaigns.get(upload.campaign)
+    found = call.services.campaigns().campaigns.campaigns.get(upload.campaign)
     by = f" by the campaign “{found.name}”" if found is not None else ""
     day = datetime.fromtimestamp(upload.created_at / 1000, UTC).date()
     return f"This file was sent before{by}: it was uploaded on {day}. Send it again?"
@@ -77,12 +77,12 @@ def _ending(name: str) -> str:
     return f".{name.rpartition('.')[2].lower()}" if "." in name else ""
 
 
-def complete(look: Look) -> Answer:
+def complete(call: ConsoleCall) -> Answer:
     """Have a file read that is in its place; the page of the campaign shows how far that is."""
-    campaign = owned(look)
-    name = look.path["upload"]
-    uploading = look.services.campaigns().campaigns.uploading
-    etag, by = look.form.get("etag", ""), look.who.person.user.actor
+    campaign = owned(call)
+    name = call.path["upload"]
+    uploading = call.services.campaigns().campaigns.uploading
+    etag, by = call.form.get("etag", ""), call.who.person.user.actor
     found = uploading.complete(campaign, name, etag, by=by) if is_id(name) else None
     if found is None:
         raise absent("list")
@@ -95,81 +95,81 @@ def _script(values: dict[str, Any]) -> Answer:
     return Answer(200, json.dumps(values), content_type=CODE)
 
 
-def _rules(look: Look, campaign: Campaign) -> ListRules:
+def _rules(call: ConsoleCall, campaign: Campaign) -> ListRules:
     """Return how a list is read: duplicates are left out, and numbers without a country code are of the account's."""
-    account = look.services.accounts.get(campaign.account) if channel_of(campaign.channel).numbers else None
-    drop = look.form.get("duplicates", "") != "keep"
-    encoding, sha256 = look.form.get("encoding", ""), look.form.get("sha256", "")
+    account = call.services.accounts.get(campaign.account) if channel_of(campaign.channel).numbers else None
+    drop = call.form.get("duplicates", "") != "keep"
+    encoding, sha256 = call.form.get("encoding", ""), call.form.get("sha256", "")
     return ListRules(
         region=account.region if account else "",
         drop_duplicates=drop,
-        keep_hidden=look.form.get("hidden_rows", "") == "keep",
-        sheet=look.form.get("sheet", "")[:MAX_SHEET],
+        keep_hidden=call.form.get("hidden_rows", "") == "keep",
+        sheet=call.form.get("sheet", "")[:MAX_SHEET],
         encoding=encoding if encoding in ENCODINGS else "",
         sha256=sha256 if _SHA256.fullmatch(sha256) else "",
     )
 
 
-def sample(look: Look) -> Answer:
+def sample(call: ConsoleCall) -> Answer:
     """Take the sample list, where nothing reaches anybody: its addresses exist nowhere."""
-    if not look.services.campaigns().samples:
+    if not call.services.campaigns().samples:
         raise absent("page")
-    return _taken(look, samples.people().encode())
+    return _taken(call, samples.people().encode())
 
 
-def paste(look: Look) -> Answer:
+def paste(call: ConsoleCall) -> Answer:
     """Take a small list that was typed, or pasted from a spreadsheet: it needs no script."""
-    text = look.form.get("rows", "").strip("\r\n")
-    return _taken(look, text.encode(errors="surrogatepass"))
+    text = call.form.get("rows", "").strip("\r\n")
+    return _taken(call, text.encode(errors="surrogatepass"))
 
 
-def _taken(look: Look, data: bytes) -> Answer:
-    campaign = owned(look)
-    uploading, by = look.services.campaigns().campaigns.uploading, look.who.person.user.actor
-    found = uploading.put(campaign, data, replace(_rules(look, campaign), encoding=UTF8), by=by)
+def _taken(call: ConsoleCall, data: bytes) -> Answer:
+    campaign = owned(call)
+    uploading, by = call.services.campaigns().campaigns.uploading, call.who.person.user.actor
+    found = uploading.put(campaign, data, replace(_rules(call, campaign), encoding=UTF8), by=by)
     if isinstance(found, Refusal):
         raise conflict(found.value)
     if found is None:
         raise absent("campaign")
-    return leave_for(look, f"campaigns/{campaign.id}")
+    return leave_for(call, f"campaigns/{campaign.id}")
 
 
-def example(look: Look) -> Answer:
+def example(call: ConsoleCall) -> Answer:
     """Return the sample list as a file, to be filled in."""
-    owned(look)
+    owned(call)
     return _file(samples.people(), samples.FILE)
 
 
-def ask(look: Look) -> Answer:
+def ask(call: ConsoleCall) -> Answer:
     """Ask whether a list is to be taken back."""
-    campaign = owned(look)
-    view = current(look, campaign)
+    campaign = owned(call)
+    view = current(call, campaign)
     if view is None or view.failed:
         raise conflict("no_list")
-    return look.services.pages.page(look, "campaigns/withdraw.html", {"campaign": campaign, "list": view})
+    return call.services.pages.page(call, "campaigns/withdraw.html", {"campaign": campaign, "list": view})
 
 
-def withdraw(look: Look) -> Answer:
+def withdraw(call: ConsoleCall) -> Answer:
     """Take back the list that was not sent."""
-    campaign = owned(look)
-    name = look.form.get("upload", "")
-    uploading, by = look.services.campaigns().campaigns.uploading, look.who.person.user.actor
+    campaign = owned(call)
+    name = call.form.get("upload", "")
+    uploading, by = call.services.campaigns().campaigns.uploading, call.who.person.user.actor
     found = uploading.withdraw(campaign, name, by=by) if is_id(name) else None
     if found is None:
         raise absent("list")
     if isinstance(found, Refusal):
         raise conflict(found.value)
-    return leave_for(look, f"campaigns/{campaign.id}")
+    return leave_for(call, f"campaigns/{campaign.id}")
 
 
-def shown_problems(look: Look, view: ListView | None) -> dict[str, Any]:
+def shown_problems(call: ConsoleCall, view: ListView | None) -> dict[str, Any]:
     """Return a page of the rows that are invalid or duplicates, for the campaign's page."""
     if view is None or not (view.ready or view.failed):
         return {"problems": [], "more": 0}
-    after = lists.number(look.request.query.get("problems", ""), lists.ROW_DIGITS) or 0
-    every, _ = look.services.campaigns().campaigns.uploads.problems(view.upload, after=0, limit=2 * MAX_KEPT)
+    after = lists.number(call.request.query.get("problems", ""), lists.ROW_DIGITS) or 0
+    every, _ = call.services.campaigns().campaigns.uploads.problems(view.upload, after=0, limit=2 * MAX_KEPT)
     codes = tuple(sorted({x.code for x in every}))
-    code = lists.chosen(look, "code", codes)
+    code = lists.chosen(call, "code", codes)
     fits = [x for x in every if code in ("", x.code)]
     end = after + lists.PAGE
     return {
@@ -182,19 +182,19 @@ def shown_problems(look: Look, view: ListView | None) -> dict[str, Any]:
     }
 
 
-def problems(look: Look) -> Answer:
+def problems(call: ConsoleCall) -> Answer:
     """Return the rows that are invalid or duplicates as a file, which a spreadsheet takes for no formula."""
-    campaign = owned(look)
-    view = current(look, campaign)
+    campaign = owned(call)
+    view = current(call, campaign)
     if view is None:
         raise conflict("no_list")
-    lines = [("row", "row_in_the_sheet", "value", "code", "reason", "sent"), *_bad(look, view)]
+    lines = [("row", "row_in_the_sheet", "value", "code", "reason", "sent"), *_bad(call, view)]
     text = "\ufeff" + exports.rows(lines).decode()
     return _file(text, f"rows-to-check-{view.upload.id}.csv")
 
 
-def _bad(look: Look, view: ListView) -> list[tuple[str, ...]]:
-    uploads = look.services.campaigns().campaigns.uploads
+def _bad(call: ConsoleCall, view: ListView) -> list[tuple[str, ...]]:
+    uploads = call.services.campaigns().campaigns.uploads
     lines: list[tuple[str, ...]] = []
     after = 0
     while len(lines) < DOWNLOADED:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.pages.jobs.view import is_stopped
 from functions.console.screen import Denial, absent
 from shared.domain.campaigns.campaign import Campaign, StoredTemplate, Upload, UploadState
@@ -44,18 +44,18 @@ class CampaignRow:
     state: str
 
 
-def rows(look: Look, after: str, limit: int) -> tuple[list[CampaignRow], str]:
+def rows(call: ConsoleCall, after: str, limit: int) -> tuple[list[CampaignRow], str]:
     """Return some of the account's campaigns, newest first, and the place to continue from.
 
     Args:
         after: the place that the page before returned; empty: the beginning.
         limit: the most campaigns.
     """
-    found, place = look.services.campaigns().campaigns.campaigns.page(
-        look.account, test=False, after=after, limit=limit
+    found, place = call.services.campaigns().campaigns.campaigns.page(
+        call.account, test=False, after=after, limit=limit
     )
     newest = [name for x in found for name in x.campaign.jobs[-LOOKED_AT:]]
-    jobs = look.services.listing.jobs(newest)
+    jobs = call.services.listing.jobs(newest)
     return [CampaignRow(x.campaign, word(x.campaign, jobs, fits=x.fits)) for x in found], place
 
 
@@ -77,19 +77,19 @@ def job_word(job: Job) -> str:
     return "stopped" if is_stopped(job) else WORDS.get(job.state, "sending")
 
 
-def owned(look: Look) -> Campaign:
+def owned(call: ConsoleCall) -> Campaign:
     """Return the campaign that the path names. Raises Denial if it is not the account's, or one of test keys."""
-    name = look.path["campaign"]
-    found = look.services.campaigns().campaigns.campaigns.get(name) if is_id(name) else None
-    if found is None or (found.account, found.test) != (look.account, False):
+    name = call.path["campaign"]
+    found = call.services.campaigns().campaigns.campaigns.get(name) if is_id(name) else None
+    if found is None or (found.account, found.test) != (call.account, False):
         raise absent("campaign")
     return found
 
 
-def stored_template(look: Look, name: str) -> StoredTemplate:
+def stored_template(call: ConsoleCall, name: str) -> StoredTemplate:
     """Return the latest version of a template of the account. Raises Denial if there is none of that id."""
-    found = look.services.campaigns().campaigns.templates.get(name) if is_id(name) else None
-    if found is None or found.namespace != look.account:
+    found = call.services.campaigns().campaigns.templates.get(name) if is_id(name) else None
+    if found is None or found.namespace != call.account:
         raise absent("template")
     return found
 
@@ -138,9 +138,9 @@ class ListView:
         return bad.code == DUPLICATE and self.keeps_duplicates and not self.failed
 
 
-def current(look: Look, campaign: Campaign) -> ListView | None:
+def current(call: ConsoleCall, campaign: Campaign) -> ListView | None:
     """Return the list that is read or waits to be sent, else the newest one if it could not be used."""
-    uploads = look.services.campaigns().campaigns.uploads
+    uploads = call.services.campaigns().campaigns.uploads
     name = campaign.uploading or campaign.ready
     if name:
         found = uploads.get(campaign.id, name)
@@ -153,10 +153,10 @@ def _unusable(x: Upload) -> bool:
     return x.state is UploadState.FAILED and x.code != WITHDRAWN
 
 
-def shown_list(look: Look, campaign: Campaign) -> ListView | None:
+def shown_list(call: ConsoleCall, campaign: Campaign) -> ListView | None:
     """Return the list whose messages are shown: the one that waits to be sent, else the one that was sent last."""
     name = campaign.ready or next(reversed(campaign.jobs), "")
-    found = look.services.campaigns().campaigns.uploads.get(campaign.id, name) if name else None
+    found = call.services.campaigns().campaigns.uploads.get(campaign.id, name) if name else None
     return list_view(found) if found else None
 
 
@@ -177,14 +177,14 @@ def list_view(x: Upload) -> ListView:
     )
 
 
-def in_the_way(look: Look, campaign: Campaign, found: ListView | None) -> Sequence[str]:
+def in_the_way(call: ConsoleCall, campaign: Campaign, found: ListView | None) -> Sequence[str]:
     """Return what keeps a campaign with a list from being sent, in sentences; empty: nothing does.
 
     Args:
         found: its list; None: it has none.
     """
     said: list[str] = []
-    declined = look.services.campaigns().intake.sendable(campaign)
+    declined = call.services.campaigns().intake.sendable(campaign)
     if isinstance(declined, Declined):
         said += [fault.text for fault in declined.faults] or [CODES[declined.code][1]]
     said += [f"{why_absent(name, campaign.columns)} The message uses it." for name in campaign.missing]

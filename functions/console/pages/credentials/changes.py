@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.pages.asking import Question, ask, turned
 from functions.console.pages.credentials.view import named_lane
 from functions.console.pages.waiting import waiting
@@ -15,103 +15,103 @@ SECTION: Final = "Credentials"
 NO_RATE: Final = Denial(422, "This is no rate", "Type messages per second, as in 20, or 0 for the declared rate.")
 
 
-def ask_to_pause(look: Look) -> Answer:
+def ask_to_pause(call: ConsoleCall) -> Answer:
     """Ask whether nothing is to be sent through a credential."""
     what = (
         "that may be sent through it wait, or take another credential of their route. What is in flight still goes out"
     )
-    return _ask_about(look, "Pause {}?", what, "Pause", danger=True)
+    return _ask_about(call, "Pause {}?", what, "Pause", danger=True)
 
 
-def ask_to_pause_all(look: Look) -> Answer:
+def ask_to_pause_all(call: ConsoleCall) -> Answer:
     """Ask whether the whole deployment is to send nothing."""
-    found = waiting(look, look.services.use_cases.slots, lambda _: True)
+    found = waiting(call, call.services.use_cases.slots, lambda _: True)
     what = f"messages of {found.jobs} wait until you resume. So does all that any account hands over meanwhile."
     title = "Pause the whole deployment?"
-    return ask(look, Question(SECTION, title, found.messages, what, "Pause all", "credentials", reason=True))
+    return ask(call, Question(SECTION, title, found.messages, what, "Pause all", "credentials", reason=True))
 
 
-def ask_to_resume(look: Look) -> Answer:
+def ask_to_resume(call: ConsoleCall) -> Answer:
     """Ask whether a credential is to send again."""
-    return _ask_about(look, "Resume {}?", "may be sent through it again, at its rate", "Resume")
+    return _ask_about(call, "Resume {}?", "may be sent through it again, at its rate", "Resume")
 
 
-def ask_to_close(look: Look) -> Answer:
+def ask_to_close(call: ConsoleCall) -> Answer:
     """Ask whether a credential that is avoided is to be called again."""
     return _ask_about(
-        look, "Call {} again?", "may be sent through it at once, before its provider is tried", "Call again"
+        call, "Call {} again?", "may be sent through it at once, before its provider is tried", "Call again"
     )
 
 
-def _ask_about(look: Look, title: str, what: str, label: str, *, danger: bool = False) -> Answer:
+def _ask_about(call: ConsoleCall, title: str, what: str, label: str, *, danger: bool = False) -> Answer:
     """Ask whether a credential is to send, with the messages that may go through it.
 
     Args:
         title: the question, with a place for the credential.
         danger: it takes something away, so the form also asks why.
     """
-    name = named_lane(look).declared.id
-    found = waiting(look, look.services.use_cases.slots.serving(name), lambda job: name in job.route)
+    name = named_lane(call).declared.id
+    found = waiting(call, call.services.use_cases.slots.serving(name), lambda job: name in job.route)
     said = f"messages of {found.jobs} {what}."
     title = title.format(name)
-    return ask(look, Question(SECTION, title, found.messages, said, label, "credentials", danger=danger, reason=danger))
+    return ask(call, Question(SECTION, title, found.messages, said, label, "credentials", danger=danger, reason=danger))
 
 
-def ask_to_resume_all(look: Look) -> Answer:
+def ask_to_resume_all(call: ConsoleCall) -> Answer:
     """Ask whether the deployment is to send again."""
-    found = waiting(look, look.services.use_cases.slots, lambda _: True)
+    found = waiting(call, call.services.use_cases.slots, lambda _: True)
     what = f"messages of {found.jobs} go on, but for what is paused by itself."
     title = "Resume the whole deployment?"
-    return ask(look, Question(SECTION, title, found.messages, what, "Resume all", "credentials", danger=False))
+    return ask(call, Question(SECTION, title, found.messages, what, "Resume all", "credentials", danger=False))
 
 
-def ask_for_rate(look: Look) -> Answer:
+def ask_for_rate(call: ConsoleCall) -> Answer:
     """Ask for a credential's present rate."""
-    return look.services.pages.page(look, "credentials/rate.html", {"row": named_lane(look)})
+    return call.services.pages.page(call, "credentials/rate.html", {"row": named_lane(call)})
 
 
-def pause(look: Look) -> Answer:
+def pause(call: ConsoleCall) -> Answer:
     """Pause a credential."""
-    switch = Switch(credential=named_lane(look).declared.id)
-    return _turned(look, lambda by, why: look.services.use_cases.switches.pause(switch, by=by, reason=why))
+    switch = Switch(credential=named_lane(call).declared.id)
+    return _turned(call, lambda by, why: call.services.use_cases.switches.pause(switch, by=by, reason=why))
 
 
-def resume(look: Look) -> Answer:
+def resume(call: ConsoleCall) -> Answer:
     """End a credential's pause."""
-    switch = Switch(credential=named_lane(look).declared.id)
-    return _turned(look, lambda by, why: look.services.use_cases.switches.resume(switch, by=by, reason=why))
+    switch = Switch(credential=named_lane(call).declared.id)
+    return _turned(call, lambda by, why: call.services.use_cases.switches.resume(switch, by=by, reason=why))
 
 
-def close_breaker(look: Look) -> Answer:
+def close_breaker(call: ConsoleCall) -> Answer:
     """Have a credential that is avoided called again."""
-    name = named_lane(look).declared.id
-    return _turned(look, lambda by, why: look.services.use_cases.switches.close_breaker(name, by=by, reason=why))
+    name = named_lane(call).declared.id
+    return _turned(call, lambda by, why: call.services.use_cases.switches.close_breaker(name, by=by, reason=why))
 
 
-def set_rate(look: Look) -> Answer:
+def set_rate(call: ConsoleCall) -> Answer:
     """Set a credential's present rate, up to the declared one."""
-    declared = named_lane(look).declared
+    declared = named_lane(call).declared
     try:
-        rate = float(look.form.get("rate", ""))
+        rate = float(call.form.get("rate", ""))
     except ValueError:
         raise NO_RATE from None
-    board = look.services.use_cases.switches
-    return _turned(look, lambda by, why: board.set_rate(declared.id, rate, ceiling=declared.rate, by=by, reason=why))
+    board = call.services.use_cases.switches
+    return _turned(call, lambda by, why: board.set_rate(declared.id, rate, ceiling=declared.rate, by=by, reason=why))
 
 
-def pause_all(look: Look) -> Answer:
+def pause_all(call: ConsoleCall) -> Answer:
     """Pause everything."""
-    return _turned(look, lambda by, why: look.services.use_cases.switches.pause(EVERYTHING, by=by, reason=why))
+    return _turned(call, lambda by, why: call.services.use_cases.switches.pause(EVERYTHING, by=by, reason=why))
 
 
-def resume_all(look: Look) -> Answer:
+def resume_all(call: ConsoleCall) -> Answer:
     """End the pause of everything."""
-    return _turned(look, lambda by, why: look.services.use_cases.switches.resume(EVERYTHING, by=by, reason=why))
+    return _turned(call, lambda by, why: call.services.use_cases.switches.resume(EVERYTHING, by=by, reason=why))
 
 
-def _turned(look: Look, change: Callable[[str, str], bool]) -> Answer:
+def _turned(call: ConsoleCall, change: Callable[[str, str], bool]) -> Answer:
     """Turn a switch in the visitor's name, and show the credentials."""
-    return turned(look, change, "credentials")
+    return turned(call, change, "credentials")
 
 
 _ONE: Final = "/console/credentials/{credential}"

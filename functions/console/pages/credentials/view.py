@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.screen import absent
 from functions.console.use_cases import Setting
 from shared.contracts import Credential
@@ -45,9 +45,9 @@ class LaneRow:
     setting: Setting
 
 
-def lanes(look: Look, credentials: Sequence[Credential]) -> tuple[Sequence[LaneRow], Setting]:
+def lanes(call: ConsoleCall, credentials: Sequence[Credential]) -> tuple[Sequence[LaneRow], Setting]:
     """Return credentials with their states, and the switch of everything."""
-    services = look.services
+    services = call.services
     states = services.reads.submit(services.credentials.read, [c.id for c in credentials])
     asked = {c.id: Switch(credential=c.id) for c in credentials}
     settings = services.use_cases.switches.read(EVERYTHING, *asked.values())
@@ -56,12 +56,12 @@ def lanes(look: Look, credentials: Sequence[Credential]) -> tuple[Sequence[LaneR
     return rows, settings[EVERYTHING]
 
 
-def named_lane(look: Look) -> LaneRow:
+def named_lane(call: ConsoleCall) -> LaneRow:
     """Return the credential that the path names; Denial if none is declared under that name."""
-    found = [c for c in look.services.settings.credentials if c.id == look.path["credential"]]
+    found = [c for c in call.services.settings.credentials if c.id == call.path["credential"]]
     if not found:
         raise absent("credential")
-    return lanes(look, found)[0][0]
+    return lanes(call, found)[0][0]
 
 
 def credential_row(credential: Credential, state: CredentialState) -> CredentialRow:

@@ -24,7 +24,7 @@ FILTERS: Final[Filters[QueueRow]] = (
 
 def _dead_letters(at: Asked) -> ListRows[QueueRow]:
     """Return the queues, those with the most dead letters first."""
-    services = at.look.services
+    services = at.call.services
     lanes = dict.fromkeys(f"lane-{c}" for c in (*(x.id for x in services.settings.credentials), TEST_CREDENTIAL))
     names = (*QUEUES, *lanes)
     counts = services.reads.map(services.use_cases.dead_letters, names)

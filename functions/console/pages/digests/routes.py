@@ -4,7 +4,7 @@ from typing import Final, Protocol
 from urllib.parse import urlencode
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import KEYS, Asked, Filters, ListFilter, ListRows, listed, states
 from functions.console.pages.asking import Question, ask, done
 from functions.console.screen import PageRoute, absent, redirect
@@ -30,57 +30,57 @@ class WindowChange(Protocol):
 
 def _digests(at: Asked) -> ListRows[DigestWindow]:
     """Return a page of windows, newest first."""
-    pages, key = at.look.services.use_cases.digests().pages, at["key"]
+    pages, key = at.call.services.use_cases.digests().pages, at["key"]
     if key:
         return ListRows(*pages.of_key(at.space, key, after=at.place, limit=lists.PAGE))
     return ListRows(*pages.page(at.space, after=at.place, limit=lists.PAGE))
 
 
-def ask_to_close(look: Look) -> Answer:
+def ask_to_close(call: ConsoleCall) -> Answer:
     """Ask whether a digest is to be made now."""
-    window = _named(look)
-    return _ask(look, window, "Send this digest now?", "events become a digest at once. Later ones open a new window.")
+    window = _named(call)
+    return _ask(call, window, "Send this digest now?", "events become a digest at once. Later ones open a new window.")
 
 
-def ask_to_cancel(look: Look) -> Answer:
+def ask_to_cancel(call: ConsoleCall) -> Answer:
     """Ask whether no digest is to be made."""
-    window = _named(look)
-    return _ask(look, window, "Cancel this digest?", "events are in no digest. This cannot be undone.", danger=True)
+    window = _named(call)
+    return _ask(call, window, "Cancel this digest?", "events are in no digest. This cannot be undone.", danger=True)
 
 
-def close(look: Look) -> Answer:
+def close(call: ConsoleCall) -> Answer:
     """Close a window now."""
-    return _change(look, look.services.use_cases.digests().service.close)
+    return _change(call, call.services.use_cases.digests().service.close)
 
 
-def cancel(look: Look) -> Answer:
+def cancel(call: ConsoleCall) -> Answer:
     """Cancel an open window."""
-    return _change(look, look.services.use_cases.digests().service.cancel)
+    return _change(call, call.services.use_cases.digests().service.cancel)
 
 
-def _ask(look: Look, window: DigestWindow, title: str, what: str, *, danger: bool = False) -> Answer:
+def _ask(call: ConsoleCall, window: DigestWindow, title: str, what: str, *, danger: bool = False) -> Answer:
     label = "Cancel the digest" if danger else "Send now"
-    keys = lists.kind_of_keys(look)
+    keys = lists.kind_of_keys(call)
     fields = {"keys": keys}
-    return ask(look, Question(SECTION, title, window.events, what, label, _list_of(look, keys), fields, danger=danger))
+    return ask(call, Question(SECTION, title, window.events, what, label, _list_of(call, keys), fields, danger=danger))
 
 
-def _change(look: Look, change: WindowChange) -> Answer:
-    window = _named(look)
-    done(change(window.namespace, window.id, by=look.actor))
-    return redirect(f"{look.home}{_list_of(look, lists.kind_of_keys(look))}")
+def _change(call: ConsoleCall, change: WindowChange) -> Answer:
+    window = _named(call)
+    done(change(window.namespace, window.id, by=call.actor))
+    return redirect(f"{call.home}{_list_of(call, lists.kind_of_keys(call))}")
 
 
-def _named(look: Look) -> DigestWindow:
+def _named(call: ConsoleCall) -> DigestWindow:
     """Return the window that the path names; Denial if there is none of these keys."""
-    found = look.services.use_cases.digests().service.read(lists.space(look), look.path["window"])
+    found = call.services.use_cases.digests().service.read(lists.space(call), call.path["window"])
     if isinstance(found, Declined):
         raise absent("digest")
     return found
 
 
-def _list_of(look: Look, keys: str) -> str:
-    return f"{look.account}/digests?{urlencode({'keys': keys})}"
+def _list_of(call: ConsoleCall, keys: str) -> str:
+    return f"{call.account}/digests?{urlencode({'keys': keys})}"
 
 
 _PATH: Final = "/console/{account}/digests"

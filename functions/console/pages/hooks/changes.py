@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.pages.asking import Question, ask, done
 from functions.console.pages.hooks.view import COUNTED, HookRow, counted, named_delivery, named_hook
 from functions.console.screen import Denial, PageRoute, leave_for
@@ -25,9 +25,9 @@ MAX_URL: Final = 2_000
 SECTION: Final = "Hooks"
 
 
-def add(look: Look) -> Answer:
+def add(call: ConsoleCall) -> Answer:
     """Create an endpoint. The command that rotates its secret shows it."""
-    form = look.form
+    form = call.form
     named = tuple(kind for kind in sorted(ACCOUNT_KINDS) if form.get(f"event {kind}"))
     events = (EVERY_KIND,) if form.get("every") else named
     kind = form.get("format", "")
@@ -38,98 +38,98 @@ def add(look: Look) -> Answer:
         batch=bool(form.get("batch")),
         format=HookFormat(kind) if kind in set(HookFormat) else HookFormat.STANDARD,
     )
-    made = done(look.services.use_cases.hooks().add(lists.space(look), draft, by=look.actor))
-    return leave_for(look, f"hooks/{made.id}")
+    made = done(call.services.use_cases.hooks().add(lists.space(call), draft, by=call.actor))
+    return leave_for(call, f"hooks/{made.id}")
 
 
-def ask_to_pause(look: Look) -> Answer:
+def ask_to_pause(call: ConsoleCall) -> Answer:
     """Ask whether nothing is to be posted to an endpoint."""
-    row = named_hook(look)
-    count = counted(look, row, DeliveryState.PENDING)
+    row = named_hook(call)
+    count = counted(call, row, DeliveryState.PENDING)
     what = _more(count, "deliveries wait. They wait on, for up to 92 hours, and new events are not kept for it.")
-    return _ask(look, row, f"Post nothing to {row.where}?", count, what, "Pause")
+    return _ask(call, row, f"Post nothing to {row.where}?", count, what, "Pause")
 
 
-def ask_to_enable(look: Look) -> Answer:
+def ask_to_enable(call: ConsoleCall) -> Answer:
     """Ask whether an endpoint is to get events again."""
-    row = named_hook(look)
-    count = counted(look, row, DeliveryState.PENDING)
+    row = named_hook(call)
+    count = counted(call, row, DeliveryState.PENDING)
     what = _more(count, "deliveries that wait are posted, once the endpoint answers a test event with 2xx.")
-    return _ask(look, row, f"Enable the endpoint {row.where}?", count, what, "Enable")
+    return _ask(call, row, f"Enable the endpoint {row.where}?", count, what, "Enable")
 
 
-def ask_to_delete(look: Look) -> Answer:
+def ask_to_delete(call: ConsoleCall) -> Answer:
     """Ask whether an endpoint is to go."""
-    row = named_hook(look)
-    count = counted(look, row, DeliveryState.PENDING)
+    row = named_hook(call)
+    count = counted(call, row, DeliveryState.PENDING)
     what = _more(count, "deliveries that wait are deleted with it.")
-    return _ask(look, row, f"Delete the endpoint {row.where}?", count, what, "Delete")
+    return _ask(call, row, f"Delete the endpoint {row.where}?", count, what, "Delete")
 
 
-def ask_to_replay(look: Look) -> Answer:
+def ask_to_replay(call: ConsoleCall) -> Answer:
     """Ask which deliveries are to be made again; once that is chosen, whether these are."""
-    row, span = named_hook(look), lists.chosen(look, "span", tuple(HOURS))
-    state = lists.chosen(look, "state", tuple(ENDED))
+    row, span = named_hook(call), lists.chosen(call, "span", tuple(HOURS))
+    state = lists.chosen(call, "state", tuple(ENDED))
     if not span:
         context = {"row": row, "spans": tuple(HOURS), "states": tuple(ENDED)}
-        return look.services.pages.page(look, "hooks/replay.html", context)
-    since = look.services.now - HOURS[span] * HOUR_MS
-    count = counted(look, row, ENDED.get(state), since)
+        return call.services.pages.page(call, "hooks/replay.html", context)
+    since = call.services.now - HOURS[span] * HOUR_MS
+    count = counted(call, row, ENDED.get(state), since)
     what = _more(count, f"deliveries of {span} are made again. Each keeps its id, so a receiver can tell repeats.")
     fields = {"since": str(since), "state": state}
-    return _ask(look, row, f"Post to {row.where} again?", count, what, "Replay", fields)
+    return _ask(call, row, f"Post to {row.where} again?", count, what, "Replay", fields)
 
 
-def pause(look: Look) -> Answer:
+def pause(call: ConsoleCall) -> Answer:
     """Disable an endpoint."""
-    return _switched(look, disabled=True)
+    return _switched(call, disabled=True)
 
 
-def enable(look: Look) -> Answer:
+def enable(call: ConsoleCall) -> Answer:
     """Enable an endpoint; it has to answer a test event first."""
-    return _switched(look, disabled=False)
+    return _switched(call, disabled=False)
 
 
-def _switched(look: Look, *, disabled: bool) -> Answer:
-    row = named_hook(look)
-    done(look.services.use_cases.hooks().change(row.endpoint, HookDraft(disabled=disabled), by=look.actor))
-    return _back(look, row)
+def _switched(call: ConsoleCall, *, disabled: bool) -> Answer:
+    row = named_hook(call)
+    done(call.services.use_cases.hooks().change(row.endpoint, HookDraft(disabled=disabled), by=call.actor))
+    return _back(call, row)
 
 
-def test(look: Look) -> Answer:
+def test(call: ConsoleCall) -> Answer:
     """Post a test event."""
-    row = named_hook(look)
-    done(look.services.use_cases.hooks().test(row.endpoint, by=look.actor))
-    return _back(look, row)
+    row = named_hook(call)
+    done(call.services.use_cases.hooks().test(row.endpoint, by=call.actor))
+    return _back(call, row)
 
 
-def delete(look: Look) -> Answer:
+def delete(call: ConsoleCall) -> Answer:
     """Delete an endpoint with what waits for it."""
-    row = named_hook(look)
-    look.services.use_cases.hooks().delete(row.endpoint, by=look.actor)
-    return leave_for(look, f"hooks?keys={row.keys}")
+    row = named_hook(call)
+    call.services.use_cases.hooks().delete(row.endpoint, by=call.actor)
+    return leave_for(call, f"hooks?keys={row.keys}")
 
 
-def replay(look: Look) -> Answer:
+def replay(call: ConsoleCall) -> Answer:
     """Make the deliveries of a time again, up to now."""
-    row, since = named_hook(look), lists.number(look.form.get("since", ""), lists.TIME_DIGITS)
+    row, since = named_hook(call), lists.number(call.form.get("since", ""), lists.TIME_DIGITS)
     if since is None:
         raise Denial(422, "This is no time", "Choose from when on deliveries are made again.")
-    state = ENDED.get(look.form.get("state", ""))
-    done(look.services.use_cases.hooks().replay(row.endpoint, since, look.services.now, state, by=look.actor))
-    return _back(look, row)
+    state = ENDED.get(call.form.get("state", ""))
+    done(call.services.use_cases.hooks().replay(row.endpoint, since, call.services.now, state, by=call.actor))
+    return _back(call, row)
 
 
-def retry(look: Look) -> Answer:
+def retry(call: ConsoleCall) -> Answer:
     """Try a delivery now."""
-    row = named_hook(look)
-    tried = named_delivery(look, row)
-    done(look.services.use_cases.hooks().retry(row.endpoint, tried, by=look.actor))
-    return leave_for(look, f"hooks/{row.endpoint.id}/deliveries/{tried.name}")
+    row = named_hook(call)
+    tried = named_delivery(call, row)
+    done(call.services.use_cases.hooks().retry(row.endpoint, tried, by=call.actor))
+    return leave_for(call, f"hooks/{row.endpoint.id}/deliveries/{tried.name}")
 
 
 def _ask(
-    look: Look, row: HookRow, title: str, count: int, what: str, label: str, fields: dict[str, str] | None = None
+    call: ConsoleCall, row: HookRow, title: str, count: int, what: str, label: str, fields: dict[str, str] | None = None
 ) -> Answer:
     """Ask about an endpoint.
 
@@ -137,16 +137,16 @@ def _ask(
         count: of deliveries.
         what: the rest of the sentence.
     """
-    back = f"{look.account}/hooks/{row.endpoint.id}"
-    return ask(look, Question(SECTION, title, count, what, label, back, fields or {}, danger=label not in HARMLESS))
+    back = f"{call.account}/hooks/{row.endpoint.id}"
+    return ask(call, Question(SECTION, title, count, what, label, back, fields or {}, danger=label not in HARMLESS))
 
 
 def _more(count: int, what: str) -> str:
     return f"or more {what}" if count >= COUNTED else what
 
 
-def _back(look: Look, row: HookRow) -> Answer:
-    return leave_for(look, f"hooks/{row.endpoint.id}")
+def _back(call: ConsoleCall, row: HookRow) -> Answer:
+    return leave_for(call, f"hooks/{row.endpoint.id}")
 
 
 _HOOK: Final = "/console/{account}/hooks/{hook}"

@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import KEYS, Asked, Filters, ListRows, listed, shown, states
 from functions.console.pages.hooks.view import CONDITIONS, HookRow, every_hook, named_delivery, named_hook
 from functions.console.screen import PageRoute
@@ -18,7 +18,7 @@ DELIVERIES: Final[Filters[HookDelivery]] = (states(tuple(DeliveryState)),)
 
 def _hooks(at: Asked) -> ListRows[HookRow]:
     """Return the endpoints of a kind of keys: there are few of them, so on one page."""
-    every = every_hook(at.look, at.space)
+    every = every_hook(at.call, at.space)
     more = {
         "room": len(every) < MAX_ENDPOINTS,
         "events": sorted(ACCOUNT_KINDS),
@@ -29,22 +29,22 @@ def _hooks(at: Asked) -> ListRows[HookRow]:
     return ListRows(every, whole=True, more=more)
 
 
-def hook(look: Look) -> Answer:
+def hook(call: ConsoleCall) -> Answer:
     """Show an endpoint with a page of its deliveries."""
-    row = named_hook(look)
-    context = shown(look, DELIVERIES, lambda at: _deliveries(at, row))
-    return look.services.pages.page(look, "hooks/hook.html", {"row": row, **context})
+    row = named_hook(call)
+    context = shown(call, DELIVERIES, lambda at: _deliveries(at, row))
+    return call.services.pages.page(call, "hooks/hook.html", {"row": row, **context})
 
 
 def _deliveries(at: Asked, row: HookRow) -> ListRows[HookDelivery]:
-    service, wanted = at.look.services.use_cases.hooks(), DeliveryState(at["state"]) if at["state"] else None
+    service, wanted = at.call.services.use_cases.hooks(), DeliveryState(at["state"]) if at["state"] else None
     return ListRows(*service.deliveries(row.endpoint, wanted, after=at.place, limit=lists.PAGE))
 
 
-def delivery(look: Look) -> Answer:
+def delivery(call: ConsoleCall) -> Answer:
     """Show a delivery with its attempts."""
-    row = named_hook(look)
-    return look.services.pages.page(look, "hooks/delivery.html", {"row": row, "delivery": named_delivery(look, row)})
+    row = named_hook(call)
+    return call.services.pages.page(call, "hooks/delivery.html", {"row": row, "delivery": named_delivery(call, row)})
 
 
 _PATH: Final = "/console/{account}/hooks"

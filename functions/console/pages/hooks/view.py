@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.screen import absent
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import DisabledReason, Endpoint, EndpointState, HookFormat
@@ -60,47 +60,47 @@ def hook_row(endpoint: Endpoint, work: HookWork, now: Millis) -> HookRow:
     return HookRow(endpoint, work, condition, reason, paused, kind_of(account, test=test).value)
 
 
-def every_hook(look: Look, space: str) -> Sequence[HookRow]:
+def every_hook(call: ConsoleCall, space: str) -> Sequence[HookRow]:
     """Return the endpoints of a namespace, oldest first."""
-    service = look.services.use_cases.hooks()
+    service = call.services.use_cases.hooks()
     found = service.every(space)
-    return [hook_row(x, work, look.services.now) for x, work in zip(found, service.works(found), strict=True)]
+    return [hook_row(x, work, call.services.now) for x, work in zip(found, service.works(found), strict=True)]
 
 
-def named_hook(look: Look) -> HookRow:
+def named_hook(call: ConsoleCall) -> HookRow:
     """Return the endpoint that the path names.
 
     Raises:
         Denial: there is none, or it is another account's.
     """
-    service, name = look.services.use_cases.hooks(), look.path["hook"]
-    found = (service.find(space, name) for space in namespaces_of(look.account))
+    service, name = call.services.use_cases.hooks(), call.path["hook"]
+    found = (service.find(space, name) for space in namespaces_of(call.account))
     endpoint = next((x for x in found if x is not None), None)
     if endpoint is None:
         raise absent("endpoint")
-    return hook_row(endpoint, service.work(endpoint), look.services.now)
+    return hook_row(endpoint, service.work(endpoint), call.services.now)
 
 
-def named_delivery(look: Look, row: HookRow) -> HookDelivery:
+def named_delivery(call: ConsoleCall, row: HookRow) -> HookDelivery:
     """Return the delivery that the path names.
 
     Raises:
         Denial: the endpoint has none of this name, or no longer.
     """
-    found = look.services.use_cases.hooks().delivery(row.endpoint, look.path["delivery"])
+    found = call.services.use_cases.hooks().delivery(row.endpoint, call.path["delivery"])
     if found is None:
         raise absent("delivery")
     return found
 
 
-def counted(look: Look, row: HookRow, state: DeliveryState | None, since: Millis = 0) -> int:
+def counted(call: ConsoleCall, row: HookRow, state: DeliveryState | None, since: Millis = 0) -> int:
     """Return how many deliveries an endpoint has, at most about COUNTED.
 
     Args:
         state: only those; None: those that ended.
         since: only those that were created from then on, Unix milliseconds.
     """
-    service = look.services.use_cases.hooks()
+    service = call.services.use_cases.hooks()
     states = (state,) if state else (DeliveryState.DELIVERED, DeliveryState.FAILED)
     count = 0
     for wanted in states:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.pages.jobs.routes import owned
 from functions.console.pages.jobs.view import JobRow
 from functions.console.screen import Denial, PageRoute, absent, leave_for
@@ -31,39 +31,39 @@ MAY_REPEAT: Final = "unknown"
 """A choice of a retry: those of unknown fate, which may arrive twice."""
 
 
-def ask_to_stop(look: Look) -> Answer:
+def ask_to_stop(call: ConsoleCall) -> Answer:
     """Ask whether to stop a job."""
-    row = owned(look)
+    row = owned(call)
     _possible(row.can_stop)
     waiting = row.counts["queued"]
-    return _ask(look, row, "stop", "Stop", waiting, "will not be sent unless you resume the job")
+    return _ask(call, row, "stop", "Stop", waiting, "will not be sent unless you resume the job")
 
 
-def ask_to_resume(look: Look) -> Answer:
+def ask_to_resume(call: ConsoleCall) -> Answer:
     """Ask whether to send what a stop kept back."""
-    row = owned(look)
+    row = owned(call)
     _possible(row.can_resume)
-    begins = row.job.not_before if row.job.not_before > look.services.now else 0
-    return _ask(look, row, "resume", "Resume", row.counts["queued"], "will be sent", begins=begins)
+    begins = row.job.not_before if row.job.not_before > call.services.now else 0
+    return _ask(call, row, "resume", "Resume", row.counts["queued"], "will be sent", begins=begins)
 
 
-def ask_to_retry(look: Look) -> Answer:
+def ask_to_retry(call: ConsoleCall) -> Answer:
     """Ask whether to send again what failed."""
-    row = owned(look)
+    row = owned(call)
     _possible(row.can_retry)
-    counts = look.services.control.repeatable(row.job)
+    counts = call.services.control.repeatable(row.job)
     if not counts["failed"] + counts["unknown"]:
         raise NOTHING
     what = "that failed, and can be repeated, will be sent again"
     if counts["unsent"]:
         what += f". So will the {counts['unsent']:,} that a stop kept back"
-    return _ask(look, row, "retry", "Retry", counts["failed"], what, unknown=counts["unknown"])
+    return _ask(call, row, "retry", "Retry", counts["failed"], what, unknown=counts["unknown"])
 
 
-def _ask(look: Look, row: JobRow, action: str, label: str, count: int, what: str, **more: int) -> Answer:
+def _ask(call: ConsoleCall, row: JobRow, action: str, label: str, count: int, what: str, **more: int) -> Answer:
     """Show a question. `more`: how many are of `unknown` fate; when sending `begins`, in Unix milliseconds."""
     context = {"row": row, "action": action, "label": label, "count": count, "what": what}
-    return look.services.pages.page(look, "jobs/change.html", {**context, "unknown": 0, "begins": 0, **more})
+    return call.services.pages.page(call, "jobs/change.html", {**context, "unknown": 0, "begins": 0, **more})
 
 
 def _possible(holds: bool) -> None:  # noqa: FBT001 - of one argument
@@ -71,34 +71,34 @@ def _possible(holds: bool) -> None:  # noqa: FBT001 - of one argument
         raise TOO_LATE
 
 
-def stop(look: Look) -> Answer:
+def stop(call: ConsoleCall) -> Answer:
     """Stop a job."""
-    return _done(look, lambda job, by: look.services.control.stop(job.id, job.account, by=by))
+    return _done(call, lambda job, by: call.services.control.stop(job.id, job.account, by=by))
 
 
-def resume(look: Look) -> Answer:
+def resume(call: ConsoleCall) -> Answer:
     """Send what a stop kept back."""
-    return _done(look, lambda job, by: look.services.control.resume(job.id, job.account, by=by))
+    return _done(call, lambda job, by: call.services.control.resume(job.id, job.account, by=by))
 
 
-def retry(look: Look) -> Answer:
+def retry(call: ConsoleCall) -> Answer:
     """Send again what failed; what may have arrived only if that was chosen."""
-    include = {"failed"} | ({MAY_REPEAT} if look.form.get(MAY_REPEAT) else set())
+    include = {"failed"} | ({MAY_REPEAT} if call.form.get(MAY_REPEAT) else set())
     which = frozenset(include)
-    return _done(look, lambda job, by: look.services.control.retry(job.id, job.account, which, by=by))
+    return _done(call, lambda job, by: call.services.control.retry(job.id, job.account, which, by=by))
 
 
-def _done(look: Look, change: Callable[[Job, str], object]) -> Answer:
+def _done(call: ConsoleCall, change: Callable[[Job, str], object]) -> Answer:
     """Change the job that the path names, in the visitor's name, and show it."""
-    row = owned(look)
-    changed = change(row.job, look.actor)
+    row = owned(call)
+    changed = change(row.job, call.actor)
     if changed is None:
         raise absent("job")
     if isinstance(changed, NotNow):
         raise Denial(409, "This is not possible now", REASONS.get(changed.code, "Look at the job again."))
     if isinstance(changed, Resumed) and not changed.messages:
         raise NOTHING
-    return leave_for(look, f"jobs/{row.job.id}")
+    return leave_for(call, f"jobs/{row.job.id}")
 
 
 _JOB: Final = "/console/{account}/jobs/{job}"

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, answer
 from functions.console.pages.jobs.rows import pause_of, rows
 from functions.console.pages.jobs.spans import FATES, SPANS, since
@@ -90,15 +90,15 @@ class JobFilter:
         return self.at["state"] != WAITING or row.how_far.waiting_for not in {None, "rate"}
 
 
-def jobs(look: Look) -> Answer:
+def jobs(call: ConsoleCall) -> Answer:
     """Show a page of the account's jobs, newest first."""
-    return answer(look, "jobs/jobs.html", _filters(look), _jobs)
+    return answer(call, "jobs/jobs.html", _filters(call), _jobs)
 
 
-def _filters(look: Look) -> Filters[JobRow]:
+def _filters(call: ConsoleCall) -> Filters[JobRow]:
     """Return the filters; a provider goes before a fate."""
-    provider = lists.typed(look, "provider")
-    known = {c.provider for c in look.services.settings.credentials if c.open_to(look.account)} | {provider}
+    provider = lists.typed(call, "provider")
+    known = {c.provider for c in call.services.settings.credentials if c.open_to(call.account)} | {provider}
     return (
         ListFilter("kind", "Kind", lists.KINDS, "every kind"),
         ListFilter("state", "State", tuple(STATES), "every state"),
@@ -124,20 +124,20 @@ def _times(at: Asked) -> tuple[Millis, Millis]:
 
     A day goes before a span.
     """
-    day = lists.day(at.look, "day")
+    day = lists.day(at.call, "day")
     if day is not None:
         return lists.midnight(day), lists.midnight(day + timedelta(days=1))
-    return since(at["span"], at.look.services.now) if at["span"] else 0, 0
+    return since(at["span"], at.call.services.now) if at["span"] else 0, 0
 
 
 def _some(at: Asked, kinds: Sequence[str], wanted: JobFilter) -> tuple[list[JobRow], str]:
     """Return jobs that a filter lets pass, and the place to continue from."""
-    look, spaces = at.look, lists.spaces(at.look)
-    pause = pause_of(look)
+    call, spaces = at.call, lists.spaces(at.call)
+    pause = pause_of(call)
     found, after = list[JobRow](), at.place or wanted.begin
     for _ in range(TURNS if wanted.narrow else 1):
-        page, after = look.services.listing.among(spaces, kinds, after=after, limit=lists.PAGE)
-        shown = rows(look, [*filter(wanted.passes, page)], paused=pause.result().paused)
+        page, after = call.services.listing.among(spaces, kinds, after=after, limit=lists.PAGE)
+        shown = rows(call, [*filter(wanted.passes, page)], paused=pause.result().paused)
         found += filter(wanted.keeps, shown)
         after = "" if wanted.ends_in(page) else after
         if not after or len(found) >= lists.PAGE:
@@ -145,24 +145,24 @@ def _some(at: Asked, kinds: Sequence[str], wanted: JobFilter) -> tuple[list[JobR
     return found, after
 
 
-def owned(look: Look) -> JobRow:
+def owned(call: ConsoleCall) -> JobRow:
     """Return the job that the path names, of any kind of keys, with live figures.
 
     Raises:
         Denial: there is none, or it is another account's.
     """
-    name = look.path["job"]
-    control = look.services.records.control(name, look.account) if is_id(name) else None
+    name = call.path["job"]
+    control = call.services.records.control(name, call.account) if is_id(name) else None
     job = control.job if control else None
-    if control is None or job is None or job.account not in accounts_of(look.account):
+    if control is None or job is None or job.account not in accounts_of(call.account):
         raise absent("job")
-    return row(job, look.services.progress.read(job, paused=control.paused))
+    return row(job, call.services.progress.read(job, paused=control.paused))
 
 
-def job(look: Look) -> Answer:
+def job(call: ConsoleCall) -> Answer:
     """Show a job; with `part=live` only the figures that renew themselves."""
-    template = "jobs/live.html" if look.request.query.get("part") == "live" else "jobs/job.html"
-    return look.services.pages.page(look, template, {"row": owned(look)})
+    template = "jobs/live.html" if call.request.query.get("part") == "live" else "jobs/job.html"
+    return call.services.pages.page(call, template, {"row": owned(call)})
 
 
 ROUTES: Final = (

@@ -27,8 +27,8 @@ FILTERS: Final[Filters[KeyRow]] = (
 
 def _keys(at: Asked) -> ListRows[KeyRow]:
     """Return the account's keys, oldest first."""
-    services = at.look.services
-    return ListRows([_row(x, services.now) for x in services.accounts.list_keys(at.look.account)], whole=True)
+    services = at.call.services
+    return ListRows([_row(x, services.now) for x in services.accounts.list_keys(at.call.account)], whole=True)
 
 
 def _row(key: ApiKey, now: Millis) -> KeyRow:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import KEYS, Asked, Filters, ListRows, listed, shown, states
 from functions.console.pages.asking import Question, ask
 from functions.console.screen import Denial, PageRoute, absent, leave_for
@@ -26,56 +26,56 @@ IN_FLIGHT: Final = Denial(
 
 def _mails(at: Asked) -> ListRows[StoredMail]:
     """Return a page of mails, newest first."""
-    return ListRows(*at.look.services.use_cases.mails().mails.page(at.space, after=at.place, limit=lists.PAGE))
+    return ListRows(*at.call.services.use_cases.mails().mails.page(at.space, after=at.place, limit=lists.PAGE))
 
 
-def mail(look: Look) -> Answer:
+def mail(call: ConsoleCall) -> Answer:
     """Show a mail with a page of its destinations."""
-    found = _named(look)
-    context = shown(look, DESTINATIONS, lambda at: _destinations(at, found))
-    return look.services.pages.page(look, "mails/mail.html", {"mail": found, **context})
+    found = _named(call)
+    context = shown(call, DESTINATIONS, lambda at: _destinations(at, found))
+    return call.services.pages.page(call, "mails/mail.html", {"mail": found, **context})
 
 
 def _destinations(at: Asked, mail: StoredMail) -> ListRows[MailDestination]:
-    first, services = lists.numbered(at.look), at.look.services
+    first, services = lists.numbered(at.call), at.call.services
     rows = services.use_cases.mails().moves.show(mail, first, lists.PAGE, each=services.reads.map)
     after = str(first + lists.PAGE) if first + lists.PAGE < len(mail.hosts) and mail.job else ""
     return ListRows(rows, after, bare=not at["state"])
 
 
-def ask_to_drop(look: Look) -> Answer:
+def ask_to_drop(call: ConsoleCall) -> Answer:
     """Ask whether a destination is never to be sent to."""
-    found, typed = _named(look), lists.typed(look, "address")
+    found, typed = _named(call), lists.typed(call, "address")
     _key(typed)
     what = f"destination, {typed}, is never sent to, if it still waits. Its sender gets no notification."
-    back = f"{look.account}/mails/{found.id}"
-    return ask(look, Question(SECTION, f"Drop {typed}?", 1, what, "Drop", back, {"address": typed}))
+    back = f"{call.account}/mails/{found.id}"
+    return ask(call, Question(SECTION, f"Drop {typed}?", 1, what, "Drop", back, {"address": typed}))
 
 
-def ask_to_hurry(look: Look) -> Answer:
+def ask_to_hurry(call: ConsoleCall) -> Answer:
     """Ask whether a destination that waits is tried now."""
-    found, typed = _named(look), lists.typed(look, "address")
+    found, typed = _named(call), lists.typed(call, "address")
     _key(typed)
     what = f"destination, {typed}, gets the mail at once, if it still waits. This cannot be undone."
-    back = f"{look.account}/mails/{found.id}"
+    back = f"{call.account}/mails/{found.id}"
     question = Question(SECTION, f"Try {typed} now?", 1, what, "Try now", back, {"address": typed}, danger=False)
-    return ask(look, question)
+    return ask(call, question)
 
 
-def drop(look: Look) -> Answer:
+def drop(call: ConsoleCall) -> Answer:
     """Take a destination out that waits."""
-    found, key = _named(look), _key(look.form.get("address", ""))
-    return _moved(look, found, look.services.use_cases.mails().moves.drop(found, key, by=look.actor))
+    found, key = _named(call), _key(call.form.get("address", ""))
+    return _moved(call, found, call.services.use_cases.mails().moves.drop(found, key, by=call.actor))
 
 
-def hurry(look: Look) -> Answer:
+def hurry(call: ConsoleCall) -> Answer:
     """Have a destination that waits tried now."""
-    found, key = _named(look), _key(look.form.get("address", ""))
-    moves, by = look.services.use_cases.mails().moves, look.actor
-    return _moved(look, found, moves.reschedule(found, key, look.services.now, by=by))
+    found, key = _named(call), _key(call.form.get("address", ""))
+    moves, by = call.services.use_cases.mails().moves, call.actor
+    return _moved(call, found, moves.reschedule(found, key, call.services.now, by=by))
 
 
-def _moved(look: Look, found: StoredMail, moved: MailDestination | InFlight | None) -> Answer:
+def _moved(call: ConsoleCall, found: StoredMail, moved: MailDestination | InFlight | None) -> Answer:
     """Show a mail whose destination was moved.
 
     Args:
@@ -85,14 +85,14 @@ def _moved(look: Look, found: StoredMail, moved: MailDestination | InFlight | No
         raise absent("destination")
     if isinstance(moved, InFlight):
         raise IN_FLIGHT
-    return leave_for(look, f"mails/{found.id}")
+    return leave_for(call, f"mails/{found.id}")
 
 
-def _named(look: Look) -> StoredMail:
+def _named(call: ConsoleCall) -> StoredMail:
     """Return the mail that the path names; Denial if there is none, or it is another account's."""
-    name = look.path["mail"]
-    found = look.services.use_cases.mails().mails.get(name) if is_id(name) else None
-    if found is None or found.namespace not in namespaces_of(look.account) or found.ttl * 1000 <= look.services.now:
+    name = call.path["mail"]
+    found = call.services.use_cases.mails().mails.get(name) if is_id(name) else None
+    if found is None or found.namespace not in namespaces_of(call.account) or found.ttl * 1000 <= call.services.now:
         raise absent("mail")
     return found
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed
 from functions.console.pages.asking import Question, ask
 from functions.console.screen import Denial, PageRoute, absent, leave_for
@@ -47,48 +47,48 @@ FILTERS: Final[Filters[MemberRow]] = (ListFilter("role", "Role", ROLES, "every r
 
 def _members(at: Asked) -> ListRows[MemberRow]:
     """Return the account's members, and those who are invited."""
-    rows = _rows(at.look)
-    return ListRows(rows, whole=True, bare=not rows, more={"roles": ROLES, "provider": at.look.services.provider})
+    rows = _rows(at.call)
+    return ListRows(rows, whole=True, bare=not rows, more={"roles": ROLES, "provider": at.call.services.provider})
 
 
-def _rows(look: Look) -> list[MemberRow]:
-    people = look.services.people
-    members = ((user, found.role.value) for user, found in people.members(look.account))
+def _rows(call: ConsoleCall) -> list[MemberRow]:
+    people = call.services.people
+    members = ((user, found.role.value) for user, found in people.members(call.account))
     rows = [MemberRow(user.login, user.name or user.login, role, user.id, user.seen_at) for user, role in members]
-    return rows + [MemberRow(login, login, role.value) for login, role in people.waiting(look.account)]
+    return rows + [MemberRow(login, login, role.value) for login, role in people.waiting(call.account)]
 
 
-def invite(look: Look) -> Answer:
+def invite(call: ConsoleCall) -> Answer:
     """Invite somebody by their login; a membership that there is stays as it is."""
-    login, role = look.form.get("login", "").strip().removeprefix("@"), look.form.get("role", "")
+    login, role = call.form.get("login", "").strip().removeprefix("@"), call.form.get("role", "")
     if not is_login(login) or role not in ROLES:
         raise NO_LOGIN
-    people, user = look.services.people, look.who.person.user
-    if login.lower() in {found.login.lower() for found, _ in people.members(look.account)}:
+    people, user = call.services.people, call.who.person.user
+    if login.lower() in {found.login.lower() for found, _ in people.members(call.account)}:
         raise MEMBER
-    people.invite(look.services.console.provider, login, look.account, Role(role), by=user.actor)
-    return _back(look)
+    people.invite(call.services.console.provider, login, call.account, Role(role), by=user.actor)
+    return _back(call)
 
 
-def ask_to_change(look: Look) -> Answer:
+def ask_to_change(call: ConsoleCall) -> Answer:
     """Ask whether a member gets another role; the member is a person, also after a change of their login."""
-    role, found = look.request.query.get("role", ""), _member(look, look.request.query.get("user", ""), OWN_ROLE)
+    role, found = call.request.query.get("role", ""), _member(call, call.request.query.get("user", ""), OWN_ROLE)
     if role not in ROLES:
         raise absent("role")
     what = f"member, {found.login}, has the role {found.role}, and is {role} from their next page on."
     title, fields = f"Make {found.name} {role}?", {"user": found.user, "role": role}
-    return ask(look, Question(SECTION, title, 1, what, "Change the role", _back_to(look), fields, danger=False))
+    return ask(call, Question(SECTION, title, 1, what, "Change the role", _back_to(call), fields, danger=False))
 
 
-def change(look: Look) -> Answer:
+def change(call: ConsoleCall) -> Answer:
     """Give a member another role."""
-    found, role = _member(look, look.form.get("user", ""), OWN_ROLE), look.form.get("role", "")
-    if role not in ROLES or not look.services.people.change(found.user, look.account, Role(role), by=look.actor):
+    found, role = _member(call, call.form.get("user", ""), OWN_ROLE), call.form.get("role", "")
+    if role not in ROLES or not call.services.people.change(found.user, call.account, Role(role), by=call.actor):
         raise absent("member")
-    return _back(look)
+    return _back(call)
 
 
-def _member(look: Look, user: str, own: Denial) -> MemberRow:
+def _member(call: ConsoleCall, user: str, own: Denial) -> MemberRow:
     """Return a member by their id.
 
     Args:
@@ -97,67 +97,67 @@ def _member(look: Look, user: str, own: Denial) -> MemberRow:
     Raises:
         Denial: there is none, or it is the visitor.
     """
-    if user == look.who.person.user.id:
+    if user == call.who.person.user.id:
         raise own
-    found = next((x for x in _rows(look) if user and x.user == user), None)
+    found = next((x for x in _rows(call) if user and x.user == user), None)
     if found is None:
         raise absent("member")
     return found
 
 
-def ask_to_withdraw(look: Look) -> Answer:
+def ask_to_withdraw(call: ConsoleCall) -> Answer:
     """Ask whether an invitation is taken back."""
-    login = look.request.query.get("login", "")
-    found = next((x for x in _rows(look) if x.login == login and not x.user), None)
+    login = call.request.query.get("login", "")
+    found = next((x for x in _rows(call) if x.login == login and not x.user), None)
     if found is None:
         raise absent("invitation")
     what = f"invitation, as {found.role}, is taken back. When {found.login} signs in, this account is not there."
     title, fields = f"Withdraw the invitation of {found.login}?", {"login": found.login}
-    return ask(look, Question(SECTION, title, 1, what, "Withdraw", _back_to(look), fields))
+    return ask(call, Question(SECTION, title, 1, what, "Withdraw", _back_to(call), fields))
 
 
-def withdraw(look: Look) -> Answer:
+def withdraw(call: ConsoleCall) -> Answer:
     """Take an invitation back."""
-    login = look.form.get("login", "")
+    login = call.form.get("login", "")
     if not is_login(login):
         raise NO_LOGIN
-    provider = look.services.console.provider
-    look.services.people.withdraw(provider, login, look.account, by=look.actor)
-    return _back(look)
+    provider = call.services.console.provider
+    call.services.people.withdraw(provider, login, call.account, by=call.actor)
+    return _back(call)
 
 
-def ask_to_remove(look: Look) -> Answer:
+def ask_to_remove(call: ConsoleCall) -> Answer:
     """Ask whether a member is removed."""
-    found = _member(look, look.request.query.get("user", ""), YOURSELF)
+    found = _member(call, call.request.query.get("user", ""), YOURSELF)
     what = f"member, {found.login} with the role {found.role}, is out with their next page. What they sent goes on."
-    what += "".join(f" {x}" for x in _keys_left(look, found.user))
+    what += "".join(f" {x}" for x in _keys_left(call, found.user))
     title, fields = f"Remove {found.name}?", {"user": found.user}
-    return ask(look, Question(SECTION, title, 1, what, "Remove", _back_to(look), fields))
+    return ask(call, Question(SECTION, title, 1, what, "Remove", _back_to(call), fields))
 
 
-def _keys_left(look: Look, user: str) -> list[str]:
+def _keys_left(call: ConsoleCall, user: str) -> list[str]:
     """Return sentences about keys that a person made with their own account, which a removal does not end."""
-    person = next(found for found, _ in look.services.people.members(look.account) if found.id == user)
-    keys = first_keys(person, look.account, look.services.accounts.list_keys(look.account))
-    return [f"Their first key {key} still works: posthaste key revoke {look.account} {key}." for key in keys]
+    person = next(found for found, _ in call.services.people.members(call.account) if found.id == user)
+    keys = first_keys(person, call.account, call.services.accounts.list_keys(call.account))
+    return [f"Their first key {key} still works: posthaste key revoke {call.account} {key}." for key in keys]
 
 
-def remove(look: Look) -> Answer:
+def remove(call: ConsoleCall) -> Answer:
     """Take a membership away; one's own stays, so that an account is not left without an admin by mistake."""
-    user = look.form.get("user", "")
-    if user == look.who.person.user.id:
+    user = call.form.get("user", "")
+    if user == call.who.person.user.id:
         raise YOURSELF
-    if user in {found.id for found, _ in look.services.people.members(look.account)}:  # removed twice is removed
-        look.services.people.remove(user, look.account, by=look.actor)
-    return _back(look)
+    if user in {found.id for found, _ in call.services.people.members(call.account)}:  # removed twice is removed
+        call.services.people.remove(user, call.account, by=call.actor)
+    return _back(call)
 
 
-def _back(look: Look) -> Answer:
-    return leave_for(look, "members")
+def _back(call: ConsoleCall) -> Answer:
+    return leave_for(call, "members")
 
 
-def _back_to(look: Look) -> str:
-    return f"{look.account}/members"
+def _back_to(call: ConsoleCall) -> str:
+    return f"{call.account}/members"
 
 
 _PATH: Final = "/console/{account}/members"

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, answer, listed, states
 from functions.console.lists import BAD_PLACE
 from functions.console.pages.jobs.routes import owned
@@ -34,9 +34,9 @@ SEARCH: Final[Filters[Hit]] = (
 )
 
 
-def of_job(look: Look) -> Answer:
+def of_job(call: ConsoleCall) -> Answer:
     """Show a page of a job's messages, in the order of its list."""
-    row = owned(look)
+    row = owned(call)
     filters: Filters[LogLine] = (
         states(tuple(STATES)),
         ListFilter("credential", "Tried by", row.job.route, "any credential"),
@@ -48,31 +48,31 @@ def of_job(look: Look) -> Answer:
         fate = AttemptFate(at["attempt"]) if at["attempt"] else None
         wanted = STATES.get(at["state"], Filter())
         wanted = replace(wanted, recipient=_key(at["recipient"]), credential=at["credential"], fate=fate)
-        found, after = look.services.logs.lines(row.job, wanted, start=_start(look), limit=lists.PAGE)
+        found, after = call.services.logs.lines(row.job, wanted, start=_start(call), limit=lists.PAGE)
         return ListRows(found, f"{after[0]}.{after[1]}" if after else "", more={"of": row})
 
-    return answer(look, "messages/of_job.html", filters, read)
+    return answer(call, "messages/of_job.html", filters, read)
 
 
 def _search(at: Asked) -> ListRows[Hit]:
     """Return messages to one recipient over all jobs of the account, newest first."""
-    key, services, more = _key(at["recipient"]), at.look.services, {"title_of": title_of}
+    key, services, more = _key(at["recipient"]), at.call.services, {"title_of": title_of}
     if not key:
         return ListRows([], more=more)
     finder = MessageSearch(services.listing, services.logs, services.reads.map)
-    hits, place = finder.find(lists.spaces(at.look), lists.KINDS, key, _search_place(at.look))
+    hits, place = finder.find(lists.spaces(at.call), lists.KINDS, key, _search_place(at.call))
     return ListRows(hits, f"{place.after} {place.skip} {place.chunk} {place.index}" if place else "", more=more)
 
 
-def message(look: Look) -> Answer:
+def message(call: ConsoleCall) -> Answer:
     """Show one message and all that happened to it."""
-    row = owned(look)
-    place = parse_message_id(look.path["message"])
-    found = look.services.logs.line(row.job, *place) if place else None
+    row = owned(call)
+    place = parse_message_id(call.path["message"])
+    found = call.services.logs.line(row.job, *place) if place else None
     if found is None:
         raise absent("message")
-    context = {"row": row, "line": found, "moments": moments(row.job, found), "inbox": look.services.console.inbox}
-    return look.services.pages.page(look, "messages/message.html", context)
+    context = {"row": row, "line": found, "moments": moments(row.job, found), "inbox": call.services.console.inbox}
+    return call.services.pages.page(call, "messages/message.html", context)
 
 
 def _key(typed: str) -> str:
@@ -83,8 +83,8 @@ def _key(typed: str) -> str:
     return parsed.key if isinstance(parsed, addresses.Address) else parsed.text
 
 
-def _start(look: Look) -> Position:
-    found = lists.place(look)
+def _start(call: ConsoleCall) -> Position:
+    found = lists.place(call)
     if not found:
         return (0, 0)
     place = parse_message_id(found)
@@ -93,8 +93,8 @@ def _start(look: Look) -> Position:
     return place
 
 
-def _search_place(look: Look) -> SearchPlace:
-    found = lists.place(look)
+def _search_place(call: ConsoleCall) -> SearchPlace:
+    found = lists.place(call)
     if not found:
         return SearchPlace()
     after, *numbers = found.rsplit(" ", 3)

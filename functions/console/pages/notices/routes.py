@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import KEYS, Asked, Filters, ListFilter, ListRows, answer
 from functions.console.screen import PageRoute, absent
 from shared.domain.namespaces import kind_of, namespaces_of, owner
@@ -56,75 +56,75 @@ FILTERS: Final[Filters[NotifierRow]] = (
 )
 
 
-def notices(look: Look) -> Answer:
+def notices(call: ConsoleCall) -> Answer:
     """Show the notices that are searched for, and a page of notifiers; or a page of what waits of one notifier."""
-    named = lists.typed(look, "waiting")
+    named = lists.typed(call, "waiting")
     if named:
-        return _waiting(look, named)
-    return answer(look, "notices/notices.html", FILTERS, _notifiers)
+        return _waiting(call, named)
+    return answer(call, "notices/notices.html", FILTERS, _notifiers)
 
 
-def _waiting(look: Look, name: str) -> Answer:
+def _waiting(call: ConsoleCall, name: str) -> Answer:
     """Show a page of the notices of a notifier that wait, the next due first."""
-    room = look.services.use_cases.notices()
+    room = call.services.use_cases.notices()
     found = room.notifiers.get(name) if is_name(name) else None
-    if found is None or owner(found.account) != look.account:
+    if found is None or owner(found.account) != call.account:
         raise absent("notifier")
-    names, after = room.waiting.page(name, after=lists.place(look), limit=lists.PAGE)
+    names, after = room.waiting.page(name, after=lists.place(call), limit=lists.PAGE)
     context = {
         "notifier": found,
         "keys": kind_of(found.account, test=found.test).value,
-        "rows": _read(look, names),
-        "paging": lists.paging(look, after, {"waiting": name}),
+        "rows": _read(call, names),
+        "paging": lists.paging(call, after, {"waiting": name}),
     }
-    return look.services.pages.page(look, "notices/waiting.html", context)
+    return call.services.pages.page(call, "notices/waiting.html", context)
 
 
-def notice(look: Look) -> Answer:
+def notice(call: ConsoleCall) -> Answer:
     """Show one notice with its runs."""
-    found = _read(look, [look.path["notice"]]) if _is_uuid(look.path["notice"]) else []
+    found = _read(call, [call.path["notice"]]) if _is_uuid(call.path["notice"]) else []
     if not found:
         raise absent("notice")
     context = {"notice": found[0], "waits": found[0].phase is Phase.WAITING}
-    return look.services.pages.page(look, "notices/notice.html", context)
+    return call.services.pages.page(call, "notices/notice.html", context)
 
 
-def _found(look: Look, typed: str) -> Sequence[Notice]:
+def _found(call: ConsoleCall, typed: str) -> Sequence[Notice]:
     """Return the notices of an id, or the newest to a number."""
     number = number_reader()(typed)
     if typed.startswith("+") and not isinstance(number, RecipientFault):
-        room = look.services.use_cases.notices()
-        every = (room.notices.of_number(account, number[1]) for account in _owners(look))
-        return _read(look, [name for names in every for name in islice(names, NEWEST)])[:NEWEST]
-    return _read(look, [x.notice_id(typed) for x in _every_notifier(look)])
+        room = call.services.use_cases.notices()
+        every = (room.notices.of_number(account, number[1]) for account in _owners(call))
+        return _read(call, [name for names in every for name in islice(names, NEWEST)])[:NEWEST]
+    return _read(call, [x.notice_id(typed) for x in _every_notifier(call)])
 
 
-def _owners(look: Look) -> Sequence[str]:
+def _owners(call: ConsoleCall) -> Sequence[str]:
     """Return the accounts under which notices are kept: the account's and its team keys'."""
-    return sorted({space.partition("#")[0] for space in namespaces_of(look.account)})
+    return sorted({space.partition("#")[0] for space in namespaces_of(call.account)})
 
 
-def _every_notifier(look: Look) -> Iterable[Notifier]:
-    store = look.services.use_cases.notices().notifiers
-    for space in namespaces_of(look.account):
+def _every_notifier(call: ConsoleCall) -> Iterable[Notifier]:
+    store = call.services.use_cases.notices().notifiers
+    for space in namespaces_of(call.account):
         yield from store.page(space, after="", limit=SEARCHED)[0]
 
 
-def _read(look: Look, names: Sequence[str]) -> list[Notice]:
+def _read(call: ConsoleCall, names: Sequence[str]) -> list[Notice]:
     """Return those of some notices that are there and the account's, in their order."""
-    found = look.services.use_cases.notices().notices.read(names) if names else {}
+    found = call.services.use_cases.notices().notices.read(names) if names else {}
     there = (found[name] for name in names if name in found)
-    return [x for x in there if owner(x.account) == look.account and not x.gone(look.services.now)]
+    return [x for x in there if owner(x.account) == call.account and not x.gone(call.services.now)]
 
 
 def _notifiers(at: Asked) -> ListRows[NotifierRow]:
     """Return a page of notifiers, newest first, and the notices that are searched for."""
-    services, room = at.look.services, at.look.services.use_cases.notices()
+    services, room = at.call.services, at.call.services.use_cases.notices()
     found, after = room.notifiers.page(at.space, after=at.place, limit=NOTIFIERS)
     contacts = room.notifiers.contacts([x.name for x in found])
     counts = services.reads.map(lambda x: room.waiting.count(x.name, MOST), found)
     rows = [NotifierRow(x, contacts.get(x.name, Contact()), n) for x, n in zip(found, counts, strict=True)]
-    notices = _found(at.look, at["search"]) if at["search"] else []
+    notices = _found(at.call, at["search"]) if at["search"] else []
     bare = not (at["state"] or at.place or after)
     return ListRows(rows, after, bare=bare, more={"found": notices, "newest": NEWEST, "most": MOST})
 

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from functions.console import charts
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.charts import Flow
 from functions.console.lists import KINDS
 from functions.console.pages.alarms import raised
@@ -61,14 +61,14 @@ class Overview:
     """That are raised, for operators only; None: they cannot be read."""
 
 
-def overview(look: Look) -> Overview:
+def overview(call: ConsoleCall) -> Overview:
     """Return what the page shows; what can be read at once is."""
-    services = look.services
+    services = call.services
     last = today(services.now)
-    mine = [c for c in services.settings.credentials if c.open_to(look.account)]
-    days = services.reads.submit(services.stats.days, look.account, last - timedelta(days=DAYS - 1), last)
+    mine = [c for c in services.settings.credentials if c.open_to(call.account)]
+    days = services.reads.submit(services.stats.days, call.account, last - timedelta(days=DAYS - 1), last)
     states = services.reads.submit(services.credentials.read, [c.id for c in mine])
-    jobs, newest, paused, more = _newest(look)
+    jobs, newest, paused, more = _newest(call)
     found = days.result()
     return Overview(
         flow=charts.flow(_every_day({day.day: day.amounts for day in found}, last)),
@@ -79,16 +79,16 @@ def overview(look: Look) -> Overview:
         jobs=newest,
         rate=0 if paused else allowed(jobs, mine, states.result(), services.now),
         counted=LOOKED_AT if more else 0,
-        alarms=raised(look),
+        alarms=raised(call),
     )
 
 
-def _newest(look: Look) -> tuple[Sequence[Job], list[JobRow], bool, bool]:
+def _newest(call: ConsoleCall) -> tuple[Sequence[Job], list[JobRow], bool, bool]:
     """Return the newest jobs of all its keys, the first as rows, whether the account is paused, and has more."""
-    pause = pause_of(look)
-    jobs, after = look.services.listing.among(namespaces_of(look.account), KINDS, limit=LOOKED_AT)
+    pause = pause_of(call)
+    jobs, after = call.services.listing.among(namespaces_of(call.account), KINDS, limit=LOOKED_AT)
     paused = pause.result().paused
-    return jobs, rows(look, jobs[:RECENT], paused=paused), paused, bool(after)
+    return jobs, rows(call, jobs[:RECENT], paused=paused), paused, bool(after)
 
 
 def allowed(
@@ -143,9 +143,9 @@ def _providers(found: Sequence[Day]) -> list[ProviderRow]:
     ]
 
 
-def show(look: Look) -> Answer:
+def show(call: ConsoleCall) -> Answer:
     """Show the account at a glance."""
-    return look.services.pages.page(look, "overview/overview.html", {"overview": overview(look)})
+    return call.services.pages.page(call, "overview/overview.html", {"overview": overview(call)})
 
 
 ROUTES: Final = (PageRoute("GET", "/console/{account}", "overview", show),)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListRows, listed, states
 from functions.console.pages.asking import Question, ask
 from functions.console.screen import Denial, PageRoute, absent, redirect
@@ -41,61 +41,61 @@ FILTERS: Final[Filters[SenderRow]] = (states(STATES, lambda x: x.state),)
 
 def _senders(at: Asked) -> ListRows[SenderRow]:
     """Return what the account sends from."""
-    services, account = at.look.services, at.look.account
+    services, account = at.call.services, at.call.account
     granted = services.accounts.list_senders(account)
     rows = [SenderRow(sender, GRANTED) for sender in granted]
     rows += [_row(claim) for claim in services.use_cases.senders().claims.list(account) if claim.domain not in granted]
     return ListRows(rows, whole=True, bare=not rows)
 
 
-def add(look: Look) -> Answer:
+def add(call: ConsoleCall) -> Answer:
     """Claim a domain, and show the record to publish."""
-    domain = _domain(look.form.get("domain", ""))
-    if look.services.use_cases.senders().claims.add(look.account, domain, by=look.who.person.user.actor) is None:
+    domain = _domain(call.form.get("domain", ""))
+    if call.services.use_cases.senders().claims.add(call.account, domain, by=call.who.person.user.actor) is None:
         raise TOO_MANY
-    return redirect(f"{look.home}{look.account}/senders/{domain}")
+    return redirect(f"{call.home}{call.account}/senders/{domain}")
 
 
-def sender(look: Look) -> Answer:
+def sender(call: ConsoleCall) -> Answer:
     """Show a domain that is granted or claimed, a claimed one with its record, and what DNS says now."""
-    room, domain = look.services.use_cases.senders(), _named(look)
-    granted = domain in look.services.accounts.list_senders(look.account)
-    found = SenderRow(domain, GRANTED) if granted else _row(_claim(look))
-    checks = sender_checks(room.dns(), domain, each=look.services.reads.map)
+    room, domain = call.services.use_cases.senders(), _named(call)
+    granted = domain in call.services.accounts.list_senders(call.account)
+    found = SenderRow(domain, GRANTED) if granted else _row(_claim(call))
+    checks = sender_checks(room.dns(), domain, each=call.services.reads.map)
     context = {
         "row": found,
         "granted": granted,
         "record": rules.record_name(domain),
-        "value": rules.record_value(look.account),
+        "value": rules.record_value(call.account),
         "checks": checks,
         "missing": _missing(checks),
-        "identities": [] if found.state == PENDING else room.identities().shown(look.account, domain),
+        "identities": [] if found.state == PENDING else room.identities().shown(call.account, domain),
     }
-    return look.services.pages.page(look, "senders/sender.html", context)
+    return call.services.pages.page(call, "senders/sender.html", context)
 
 
-def verify(look: Look) -> Answer:
+def verify(call: ConsoleCall) -> Answer:
     """Look for the record, note that it was found, and have providers sign for the domain."""
-    room, claim = look.services.use_cases.senders(), _claim(look)
+    room, claim = call.services.use_cases.senders(), _claim(call)
     try:
         texts = room.dns().texts(rules.record_name(claim.domain))
     except DnsUnanswered:
         raise NO_DNS from None
-    if not rules.proves(texts, look.account):
+    if not rules.proves(texts, call.account):
         said = f"It has {len(texts)} other TXT records." if texts else "It has no TXT record."
         raise Denial(
             409,
             "DNS does not show the record yet",
             f"{said} A new record of {rules.record_name(claim.domain)} can take an hour. Go back, and look again.",
         )
-    room.claims.prove(look.account, claim, by=look.who.person.user.actor)
-    room.identities().ensure(look.account, claim.domain)
-    return redirect(f"{look.home}{look.account}/senders/{claim.domain}")
+    room.claims.prove(call.account, claim, by=call.who.person.user.actor)
+    room.identities().ensure(call.account, claim.domain)
+    return redirect(f"{call.home}{call.account}/senders/{claim.domain}")
 
 
-def ask_to_give_up(look: Look) -> Answer:
+def ask_to_give_up(call: ConsoleCall) -> Answer:
     """Ask whether the account gives up a domain."""
-    claim = _claim(look)
+    claim = _claim(call)
     question = Question(
         section=SECTION,
         title=f"Give up {claim.domain}?",
@@ -103,30 +103,30 @@ def ask_to_give_up(look: Look) -> Answer:
         what="Messages from it are refused within half a minute. Its scheduled jobs do not start: each is stopped when "
         "its time comes. Jobs that are being sent go on.",
         label="Give it up",
-        back=f"{look.account}/senders/{claim.domain}",
+        back=f"{call.account}/senders/{claim.domain}",
     )
-    return ask(look, question)
+    return ask(call, question)
 
 
-def give_up(look: Look) -> Answer:
+def give_up(call: ConsoleCall) -> Answer:
     """Give up a domain; one that was given up is no fault."""
-    domain = _domain(look.path["domain"])
-    look.services.use_cases.senders().claims.remove(look.account, domain, by=look.who.person.user.actor)
-    return redirect(f"{look.home}{look.account}/senders")
+    domain = _domain(call.path["domain"])
+    call.services.use_cases.senders().claims.remove(call.account, domain, by=call.who.person.user.actor)
+    return redirect(f"{call.home}{call.account}/senders")
 
 
-def _claim(look: Look) -> SenderClaim:
+def _claim(call: ConsoleCall) -> SenderClaim:
     """Return the claim that the path names."""
-    claim = look.services.use_cases.senders().claims.get(look.account, _named(look))
+    claim = call.services.use_cases.senders().claims.get(call.account, _named(call))
     if claim is None:
         raise absent("sender")
     return claim
 
 
-def _named(look: Look) -> str:
+def _named(call: ConsoleCall) -> str:
     """Return the domain that the path names."""
     try:
-        return _domain(look.path["domain"])
+        return _domain(call.path["domain"])
     except Denial:
         raise absent("sender") from None
 

@@ -6,7 +6,7 @@ that an operator removes ends its sessions with the deploy, not with their last 
 
 from dataclasses import replace
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.screen import Denial
 from shared.contracts.console import OPERATOR, ConsoleSettings
 from shared.domain.people import Identity, Named, Person, User, is_login
@@ -24,7 +24,7 @@ def operators(console: ConsoleSettings) -> Named:
     return Named(having, having)
 
 
-def admitted(look: Look, identity: Identity) -> User:
+def admitted(call: ConsoleCall, identity: Identity) -> User:
     """Return the user that somebody is, if they may sign in.
 
     A login that the settings name belongs to the first person who signs in by it.
@@ -32,7 +32,7 @@ def admitted(look: Look, identity: Identity) -> User:
     Raises:
         Denial: they may not.
     """
-    services, may = look.services, let_in(look.services.console)
+    services, may = call.services, let_in(call.services.console)
     named = is_login(identity.login) and may.holds(identity.login.lower())
     owns = named and services.people.owns_login(identity)
     by = identity.granted_by(may, owns_login=owns)
@@ -42,9 +42,9 @@ def admitted(look: Look, identity: Identity) -> User:
     return services.people.signed_in(identity, let_in=by, operator=role)
 
 
-def as_of_now(look: Look, person: Person) -> Person | None:
+def as_of_now(call: ConsoleCall, person: Person) -> Person | None:
     """Return a person with the rights that the settings of now give them; None: they may not be here any more."""
-    user, console = person.user, look.services.console
+    user, console = person.user, call.services.console
     if not let_in(console).holds(user.let_in_by):
         return None
     operator = user.operator and operators(console).holds(user.operator_by)

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.pages.sign_in.access import admitted
 from functions.console.screen import Denial, PageRoute, redirect
 from shared.contracts.console import OPENID
@@ -23,58 +23,58 @@ LATE: Final = Denial(
 )
 
 
-def ask(look: Look) -> Answer:
+def ask(call: ConsoleCall) -> Answer:
     """Show by whom one signs in."""
-    given = GIVEN_BY_OPENID if look.services.console.provider == OPENID else GIVEN
-    back = _back(look.request.query.get("back", ""))
-    context = {"provider": look.services.provider, "given": given, "back": back}
-    return look.services.pages.page(look, "sign_in/sign_in.html", context)
+    given = GIVEN_BY_OPENID if call.services.console.provider == OPENID else GIVEN
+    back = _back(call.request.query.get("back", ""))
+    context = {"provider": call.services.provider, "given": given, "back": back}
+    return call.services.pages.page(call, "sign_in/sign_in.html", context)
 
 
-def begin(look: Look) -> Answer:
+def begin(call: ConsoleCall) -> Answer:
     """Send the browser to the provider."""
-    step, cookie = look.services.sessions.step(_back(look.request.query.get("back", "")), look.services.now)
+    step, cookie = call.services.sessions.step(_back(call.request.query.get("back", "")), call.services.now)
     try:
-        address = look.services.sign_in.address(step.state, step.verifier)
+        address = call.services.sign_in.address(step.state, step.verifier)
     except NotSignedIn as refused:
-        raise _unsure(look, refused) from None
+        raise _unsure(call, refused) from None
     return redirect(address, cookie)
 
 
-def end(look: Look) -> Answer:
+def end(call: ConsoleCall) -> Answer:
     """Take the browser back from the provider, and begin a session if the person may have one."""
-    services, query = look.services, look.request.query
-    step = services.sessions.taken(look.request, look.services.now)
+    services, query = call.services, call.request.query
+    step = services.sessions.taken(call.request, call.services.now)
     if step is None:
         raise LATE
     if "code" not in query:
         raise CANCELLED
-    services.limits.check(look.request, step.state)
+    services.limits.check(call.request, step.state)
     try:
         identity = services.sign_in.identity(query["code"], step.verifier, query.get("iss", ""))
     except NotSignedIn as refused:
-        raise _unsure(look, refused) from None
-    user = admitted(look, identity)
-    session, cookie = services.sessions.begin(user.id, look.services.now)
+        raise _unsure(call, refused) from None
+    user = admitted(call, identity)
+    session, cookie = services.sessions.begin(user.id, call.services.now)
     services.people.begin(session)
-    return redirect(look.home + step.back if step.back else look.top, cookie, services.sessions.forgotten())
+    return redirect(call.home + step.back if step.back else call.top, cookie, services.sessions.forgotten())
 
 
-def out(look: Look) -> Answer:
+def out(call: ConsoleCall) -> Answer:
     """End the session."""
-    look.services.people.end(digest(look.who.name))
-    return redirect(f"{look.home}sign-in", look.services.sessions.over())
+    call.services.people.end(digest(call.who.name))
+    return redirect(f"{call.home}sign-in", call.services.sessions.over())
 
 
-def out_everywhere(look: Look) -> Answer:
+def out_everywhere(call: ConsoleCall) -> Answer:
     """End all sessions of the visitor."""
-    look.services.people.end_all(look.who.person.user.id)
-    return redirect(f"{look.home}sign-in", look.services.sessions.over())
+    call.services.people.end_all(call.who.person.user.id)
+    return redirect(f"{call.home}sign-in", call.services.sessions.over())
 
 
-def _unsure(look: Look, refused: NotSignedIn) -> Denial:
+def _unsure(call: ConsoleCall, refused: NotSignedIn) -> Denial:
     """Return what a person reads if their provider does not vouch for them."""
-    said = f"{look.services.provider} did not say who you are ({refused}). Try again."
+    said = f"{call.services.provider} did not say who you are ({refused}). Try again."
     return Denial(502, "You could not be signed in", said, str(refused))
 
 

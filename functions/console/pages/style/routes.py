@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.console import charts
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.screen import PageRoute
 from shared.domain.jobs.states import MessageState
 from shared.web.http import Answer
@@ -21,16 +21,16 @@ BY_PROVIDER: Final = tuple(
 )
 
 
-def style(look: Look) -> Answer:
+def style(call: ConsoleCall) -> Answer:
     """Show the look."""
     context = {
         "states": [state.value for state in MessageState],
         "bar": charts.bar(SAMPLE),
         "flow": charts.flow(DAYS),
         "several": charts.flow(BY_PROVIDER, PROVIDERS),
-        "moment": look.services.now,
+        "moment": call.services.now,
     }
-    return look.services.pages.page(look, "style/style.html", context)
+    return call.services.pages.page(call, "style/style.html", context)
 
 
 ROUTES: Final = (PageRoute("GET", "/console/style", "style", style, public=True),)

@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import KEYS, Asked, Filters, ListFilter, ListRows, listed
 from functions.console.pages.asking import SURE, Question, ask
 from functions.console.screen import Denial, PageRoute, absent, leave_for
@@ -52,80 +52,80 @@ def _suppressions(at: Asked) -> ListRows[ListEntry]:
     """Return a page of a list, newest first, or the entries of one address."""
     more = {"reaches": SINGLE, "kinds": lists.KEYS}
     if at["address"]:
-        return ListRows(_of_address(at.look, at["address"]), more=more)
-    store, reach = at.look.services.use_cases.suppressions, at["list"]
+        return ListRows(_of_address(at.call, at["address"]), more=more)
+    store, reach = at.call.services.use_cases.suppressions, at["list"]
     found, after = store.page(at.space, after=at.place, limit=lists.PAGE, reach=Reach(reach))
     return ListRows([ListEntry(x, reach) for x in found], after, more=more)
 
 
-def _of_address(look: Look, typed: str) -> list[ListEntry]:
+def _of_address(call: ConsoleCall, typed: str) -> list[ListEntry]:
     """Return the entries of an address on all lists but that of digests."""
     key = _key(typed)
     if not key:
         return []
-    store = look.services.use_cases.suppressions
-    found = ((store.get(lists.space(look), key, reach=reach), reach.value) for reach in SINGLE)
+    store = call.services.use_cases.suppressions
+    found = ((store.get(lists.space(call), key, reach=reach), reach.value) for reach in SINGLE)
     return [ListEntry(entry, reach) for entry, reach in found if entry is not None]
 
 
-def add(look: Look) -> Answer:
+def add(call: ConsoleCall) -> Answer:
     """Put an address on a list."""
-    key, reach = _key(look.form.get("address", "")), look.form.get("list", "")
-    reason = look.form.get("reason", "").strip() or "manual"
+    key, reach = _key(call.form.get("address", "")), call.form.get("list", "")
+    reason = call.form.get("reason", "").strip() or "manual"
     if not key:
         raise NO_ADDRESS
     if reach not in LISTS or Reach(reach) not in SINGLE:
         raise Denial(422, "There is no such list", "Choose one of the lists.")
     if _REASON.fullmatch(reason) is None:
         raise NO_REASON
-    if not look.form.get(SURE):
-        return _ask_to_add(look, key, reach, reason)
-    by = look.actor
-    look.services.use_cases.suppressions.put(lists.space(look), key, reason, reach=Reach(reach), by=by)
-    return _back(look, reach)
+    if not call.form.get(SURE):
+        return _ask_to_add(call, key, reach, reason)
+    by = call.actor
+    call.services.use_cases.suppressions.put(lists.space(call), key, reason, reach=Reach(reach), by=by)
+    return _back(call, reach)
 
 
-def _ask_to_add(look: Look, key: str, reach: str, reason: str) -> Answer:
+def _ask_to_add(call: ConsoleCall, key: str, reach: str, reason: str) -> Answer:
     """Ask whether an address gets nothing more; the form of the question says that it was answered."""
-    keys = lists.kind_of_keys(look)
+    keys = lists.kind_of_keys(call)
     question = Question(
         section="Suppressions",
         title=f"Send nothing more to {key}?",
         count=1,
         what=f"address is put on the list “{reach}” of {keys} keys. Messages that wait for it are skipped, too.",
         label="Suppress the address",
-        back=f"{look.account}/suppressions?{urlencode({'list': reach, 'keys': keys})}",
+        back=f"{call.account}/suppressions?{urlencode({'list': reach, 'keys': keys})}",
         fields={"address": key, "list": reach, "reason": reason, "keys": keys, SURE: "1"},
     )
-    return ask(look, question)
+    return ask(call, question)
 
 
-def ask_to_lift(look: Look) -> Answer:
+def ask_to_lift(call: ConsoleCall) -> Answer:
     """Ask whether an address may be sent to again."""
-    named = {name: look.request.query.get(name, "") for name in ("address", "list", "policy")}
+    named = {name: call.request.query.get(name, "") for name in ("address", "list", "policy")}
     key, reach = _named(named["address"], named["list"], named["policy"])
-    found = look.services.use_cases.suppressions.get(lists.space(look), key, reach=reach)
+    found = call.services.use_cases.suppressions.get(lists.space(call), key, reach=reach)
     if found is None:
         raise absent("suppression")
-    keys = lists.kind_of_keys(look)
+    keys = lists.kind_of_keys(call)
     question = Question(
         section="Suppressions",
         title=f"Send to {found.address} again?",
         count=1,
         what=f"address leaves the list “{reach.kind.value}”. It was put there for this reason: {found.reason}.",
         label="Lift the suppression",
-        back=f"{look.account}/suppressions?{urlencode({'list': reach.kind.value, 'keys': keys})}",
+        back=f"{call.account}/suppressions?{urlencode({'list': reach.kind.value, 'keys': keys})}",
         fields={**named, "keys": keys},
     )
-    return ask(look, question)
+    return ask(call, question)
 
 
-def lift(look: Look) -> Answer:
+def lift(call: ConsoleCall) -> Answer:
     """Take an address off a list; one that is not on it is no fault."""
-    key, reach = _named(*(look.form.get(name, "") for name in ("address", "list", "policy")))
-    by = look.actor
-    look.services.use_cases.suppressions.delete(lists.space(look), key, reach=reach, by=by)
-    return _back(look, reach.kind.value)
+    key, reach = _named(*(call.form.get(name, "") for name in ("address", "list", "policy")))
+    by = call.actor
+    call.services.use_cases.suppressions.delete(lists.space(call), key, reach=reach, by=by)
+    return _back(call, reach.kind.value)
 
 
 def _named(address: str, reach: str, policy: str) -> tuple[str, AnyReach]:
@@ -150,9 +150,9 @@ def _key(typed: str) -> str:
     return parsed.key if isinstance(parsed, addresses.Address) else ""
 
 
-def _back(look: Look, reach: str) -> Answer:
-    query = urlencode({"list": reach, "keys": lists.kind_of_keys(look)})
-    return leave_for(look, f"suppressions?{query}")
+def _back(call: ConsoleCall, reach: str) -> Answer:
+    query = urlencode({"list": reach, "keys": lists.kind_of_keys(call)})
+    return leave_for(call, f"suppressions?{query}")
 
 
 _PATH: Final = "/console/{account}/suppressions"

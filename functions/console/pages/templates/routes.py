@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from functions.console import lists
-from functions.console.call import Look
+from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
@@ -43,16 +43,16 @@ FILTERS: Final[Filters[StoredTemplate]] = (
 
 def _templates(at: Asked) -> ListRows[StoredTemplate]:
     """Return a page of the account's templates, newest first."""
-    store = at.look.services.campaigns().campaigns.templates
-    return ListRows(*store.page(at.look.account, after=at.place, limit=lists.PAGE))
+    store = at.call.services.campaigns().campaigns.templates
+    return ListRows(*store.page(at.call.account, after=at.place, limit=lists.PAGE))
 
 
-def template(look: Look) -> Answer:
+def template(call: ConsoleCall) -> Answer:
     """Show a version of a template, by default the latest, and the versions that there are."""
-    latest = owned(look)
-    found = _version(look, latest, "version") or latest
-    store = look.services.campaigns().campaigns.templates
-    before = _number(look, "before")
+    latest = owned(call)
+    found = _version(call, latest, "version") or latest
+    store = call.services.campaigns().campaigns.templates
+    before = _number(call, "before")
     versions = store.versions(latest.id, before=before, limit=lists.PAGE)
     more = versions[-1].version if versions and versions[-1].version > 1 else 0
     context = {
@@ -64,125 +64,127 @@ def template(look: Look) -> Answer:
         "texts": found.variants.texts,
     }
     context["rich"] = channel_of(found.channel).rich
-    return look.services.pages.page(look, "stored/template.html", context, headers=SHOWING)
+    return call.services.pages.page(call, "stored/template.html", context, headers=SHOWING)
 
 
-def compare(look: Look) -> Answer:
+def compare(call: ConsoleCall) -> Answer:
     """Show what differs between a version and an earlier one."""
-    latest = owned(look)
-    new = _version(look, latest, "version") or latest
-    old = _version(look, latest, "with") or _get(look, latest.id, max(1, new.version - 1))
+    latest = owned(call)
+    new = _version(call, latest, "version") or latest
+    old = _version(call, latest, "with") or _get(call, latest.id, max(1, new.version - 1))
     context = {"latest": latest, "old": old, "new": new, "differences": differences(old, new)}
-    return look.services.pages.page(look, "stored/compare.html", context)
+    return call.services.pages.page(call, "stored/compare.html", context)
 
 
-def preview(look: Look) -> Answer:
+def preview(call: ConsoleCall) -> Answer:
     """Show a stored template's message in its frame, with example values."""
-    latest = owned(look)
-    found = _version(look, latest, "version") or latest
-    made = example(look, again(found.name, found.channel, found.message))
-    return frame(look, made if isinstance(made, Wrong) else shown(look, made) or ShownMessage())
+    latest = owned(call)
+    found = _version(call, latest, "version") or latest
+    made = example(call, again(found.name, found.channel, found.message))
+    return frame(call, made if isinstance(made, Wrong) else shown(call, made) or ShownMessage())
 
 
-def write(look: Look) -> Answer:
+def write(call: ConsoleCall) -> Answer:
     """Show an empty form, or one with the sample."""
-    query = look.request.query
+    query = call.request.query
     if "sample" in query:
-        return _form(look, letter(look.services.campaigns().senders(look.account)))
-    return _form(look, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
+        return _form(call, letter(call.services.campaigns().senders(call.account)))
+    return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
 
 
-def _form(look: Look, found: Written, wrong: Wrong | None = None, latest: StoredTemplate | None = None) -> Answer:
-    return form_page(look, "stored/form.html", found, wrong, {"latest": latest})
+def _form(
+    call: ConsoleCall, found: Written, wrong: Wrong | None = None, latest: StoredTemplate | None = None
+) -> Answer:
+    return form_page(call, "stored/form.html", found, wrong, {"latest": latest})
 
 
-def create(look: Look) -> Answer:
+def create(call: ConsoleCall) -> Answer:
     """Store a template."""
-    found = written(look.form)
-    message = checked(look, found)
+    found = written(call.form)
+    message = checked(call, found)
     if isinstance(message, Wrong):
-        return _form(look, found, message)
-    now = look.services.now
-    made = StoredTemplate(new_id(now), look.account, found.name, found.channel, message, now, now)
-    store = look.services.campaigns().campaigns.templates
-    stored = store.create(made, record(look, made.id), event=_event(look, made, Act.TEMPLATE_CREATED))
+        return _form(call, found, message)
+    now = call.services.now
+    made = StoredTemplate(new_id(now), call.account, found.name, found.channel, message, now, now)
+    store = call.services.campaigns().campaigns.templates
+    stored = store.create(made, record(call, made.id), event=_event(call, made, Act.TEMPLATE_CREATED))
     name = stored.answer if isinstance(stored, Replay) else made.id
-    return leave_for(look, f"templates/{name}")
+    return leave_for(call, f"templates/{name}")
 
 
-def edit(look: Look) -> Answer:
+def edit(call: ConsoleCall) -> Answer:
     """Show the form of the next version."""
-    latest = owned(look)
-    return _form(look, again(latest.name, latest.channel, latest.message), latest=latest)
+    latest = owned(call)
+    return _form(call, again(latest.name, latest.channel, latest.message), latest=latest)
 
 
-def save(look: Look) -> Answer:
+def save(call: ConsoleCall) -> Answer:
     """Store the next version, unless another was stored since the form was opened."""
-    latest = owned(look)
-    found = replace(written(look.form, latest.message.speech), channel=latest.channel)
-    message = checked(look, found)
+    latest = owned(call)
+    found = replace(written(call.form, latest.message.speech), channel=latest.channel)
+    message = checked(call, found)
     if isinstance(message, Wrong):
-        return _form(look, found, message, latest)
+        return _form(call, found, message, latest)
     if (found.name, message) == (latest.name, latest.message):
-        return leave_for(look, f"templates/{latest.id}")
-    if look.form.get("version") != str(latest.version):
+        return leave_for(call, f"templates/{latest.id}")
+    if call.form.get("version") != str(latest.version):
         raise CHANGED
     if latest.version >= MAX_VERSIONS:
         raise FULL
-    if not _stored(look, latest, found.name, message):
+    if not _stored(call, latest, found.name, message):
         raise CHANGED
-    return leave_for(look, f"templates/{latest.id}")
+    return leave_for(call, f"templates/{latest.id}")
 
 
-def _stored(look: Look, old: StoredTemplate, name: str, message: Message) -> bool:
+def _stored(call: ConsoleCall, old: StoredTemplate, name: str, message: Message) -> bool:
     """Store the next version; False: another one was stored meanwhile."""
-    new = replace(old, name=name, message=message, saved_at=look.services.now, version=old.version + 1)
-    store = look.services.campaigns().campaigns.templates
-    found = store.put(old, new, record(look, old.id), event=_event(look, new, Act.TEMPLATE_CHANGED))
+    new = replace(old, name=name, message=message, saved_at=call.services.now, version=old.version + 1)
+    store = call.services.campaigns().campaigns.templates
+    found = store.put(old, new, record(call, old.id), event=_event(call, new, Act.TEMPLATE_CHANGED))
     return found is not None and not isinstance(found, Mismatch)
 
 
-def ask(look: Look) -> Answer:
+def ask(call: ConsoleCall) -> Answer:
     """Ask whether a template is to be deleted."""
-    return look.services.pages.page(look, "stored/delete.html", {"latest": owned(look)})
+    return call.services.pages.page(call, "stored/delete.html", {"latest": owned(call)})
 
 
-def delete(look: Look) -> Answer:
+def delete(call: ConsoleCall) -> Answer:
     """Delete a template with its versions, if it is as the page that asked has shown it."""
-    found = owned(look)
-    if look.form.get("version") != str(found.version):
+    found = owned(call)
+    if call.form.get("version") != str(found.version):
         raise CHANGED
-    event = _event(look, replace(found, saved_at=look.services.now), Act.TEMPLATE_DELETED)
-    if not look.services.campaigns().campaigns.templates.delete(found, event=event):
+    event = _event(call, replace(found, saved_at=call.services.now), Act.TEMPLATE_DELETED)
+    if not call.services.campaigns().campaigns.templates.delete(found, event=event):
         raise Retriable("template: busy")
-    return leave_for(look, "templates")
+    return leave_for(call, "templates")
 
 
-def owned(look: Look) -> StoredTemplate:
+def owned(call: ConsoleCall) -> StoredTemplate:
     """Return the latest version of the template that the path names. Raises Denial if it is not the account's."""
-    return stored_template(look, look.path["template"])
+    return stored_template(call, call.path["template"])
 
 
-def _version(look: Look, latest: StoredTemplate, name: str) -> StoredTemplate | None:
+def _version(call: ConsoleCall, latest: StoredTemplate, name: str) -> StoredTemplate | None:
     """Return the version that a parameter names; None: it names none."""
-    number = _number(look, name)
-    return _get(look, latest.id, number) if number else None
+    number = _number(call, name)
+    return _get(call, latest.id, number) if number else None
 
 
-def _get(look: Look, name: str, version: int) -> StoredTemplate:
-    found = look.services.campaigns().campaigns.templates.get(name, version)
+def _get(call: ConsoleCall, name: str, version: int) -> StoredTemplate:
+    found = call.services.campaigns().campaigns.templates.get(name, version)
     if found is None:
         raise absent("version")
     return found
 
 
-def _number(look: Look, name: str) -> int:
-    return lists.number(look.request.query.get(name, ""), VERSION_DIGITS) or 0
+def _number(call: ConsoleCall, name: str) -> int:
+    return lists.number(call.request.query.get(name, ""), VERSION_DIGITS) or 0
 
 
-def _event(look: Look, x: StoredTemplate, act: Act) -> Event:
+def _event(call: ConsoleCall, x: StoredTemplate, act: Act) -> Event:
     data: dict[str, str | int] = {"channel": x.channel, "version": x.version}
-    return audited(x.namespace, x.saved_at, x.id, act, look.actor, data)
+    return audited(x.namespace, x.saved_at, x.id, act, call.actor, data)
 
 
 _PATH: Final = "/console/{account}/templates"
