@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shared.adapters.s3 import files, multipart
     from shared.engine import pool
     from shared.engine.intake import accept, schedules
-    from shared.engine.jobs import control, plan, retry, turns, wake
+    from shared.engine.jobs import control, plan, retry, wake
     from shared.engine.lists import ingest, uploading
     from shared.engine.notices import take
     from shared.engine.outcome import announcer, fold, track
@@ -180,7 +180,7 @@ class UseCases(Core):
     )
     """Wakes what a pause has kept."""
     turns = part(
-        lambda d: turns.Turns(
+        lambda d: turns.CampaignQueue(
             records=d.records,
             ledgers=d.ledgers,
             credentials=lambda: [c.id for c in d.settings.credentials],

@@ -12,7 +12,7 @@ from shared.domain.audit import EVERYONE, SYSTEM, Log
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.lanes.switches import Switch
-from shared.engine.jobs.turns import LOOKS_S
+from shared.engine.jobs.campaign_queue import LOOKS_S
 from shared.engine.lane.start import PointerResult
 from tests.adapters.test_dynamo_stores import matches
 from tests.engine.test_giving_way import first_round, next_one

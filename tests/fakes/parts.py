@@ -13,10 +13,10 @@ from shared.domain.jobs.job import SHARDS
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.engine.intake.accept import Acceptor
 from shared.engine.intake.schedules import Schedules
+from shared.engine.jobs.campaign_queue import CampaignQueue
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
-from shared.engine.jobs.turns import Turns
 from shared.engine.jobs.wake import PauseResumer
 from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.breaker_cache import BreakerCache
@@ -107,7 +107,7 @@ class Parts:
         self.recovery = self.recovering(self.breaker_cache)
         self.expired = self.expired_of(lambda: [c.id for c in self.settings.credentials], self.recovery)
         self.planner = Planner(lanes=self.lanes, standings=self.standings, **common)
-        self.turns = Turns(
+        self.turns = CampaignQueue(
             ledgers=self.ledgers,
             records=self.records,
             credentials=lambda: [c.id for c in self.settings.credentials],

@@ -15,8 +15,8 @@ WAYS: Final = "tests/attacks/test_an_account_that_keeps_a_credential.py"
 
 RESTS: Final = "tests/engine/test_giving_way.py"
 GIVING_WAY: Final = "shared/engine/jobs/giving_way.py"
-TURNS: Final = "shared/engine/jobs/turns.py"
-LOOKED_AT: Final = "tests/engine/test_turns.py"
+TURNS: Final = "shared/engine/jobs/campaign_queue.py"
+LOOKED_AT: Final = "tests/engine/test_campaign_queue.py"
 LEAKED: Final = "tests/attacks/test_a_job_that_a_leaked_key_scheduled.py"
 
 SWITCHES: Final = (

@@ -11,7 +11,7 @@ from tests.statemachine.stage import running
 RUNNING: Final = frozenset({JobState.ENQUEUED, JobState.SENDING, JobState.SENT})
 
 
-class Turns:
+class CampaignQueue:
     """Compares the jobs that reserve credentials with the reservations.
 
     Args:

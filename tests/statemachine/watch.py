@@ -17,7 +17,7 @@ from tests.fakes.world import ACCOUNT
 from tests.statemachine.paths import Paths
 from tests.statemachine.provider import AGAIN, TAKES, Answer, AskedProvider
 from tests.statemachine.stage import running
-from tests.statemachine.turns import Turns
+from tests.statemachine.turns import CampaignQueue
 from tests.statemachine.world import StagedWorld
 
 Place = tuple[str, int, int]
@@ -74,7 +74,7 @@ class Watch:
         self.people: dict[Place, str] = {}
         self._barred: dict[str, _Barred] = {}
         self._resent: set[Ref] = set()
-        self.turns = Turns(world.peek, self.fail)
+        self.turns = CampaignQueue(world.peek, self.fail)
         self.paths = Paths(world, self.lanes, self.fail)
         self._after_stop: dict[tuple[str, int, int], int] = {}
         self._world = world

@@ -32,7 +32,7 @@ LONGEST_S: Final = 900.0
 """Seconds that a message waits in a queue, at the most."""
 
 
-class Turns:
+class CampaignQueue:
     """Has the planner look at what waits for a credential; what it remembers is of this process."""
 
     def __init__(

@@ -10,8 +10,8 @@ from shared.contracts import load_due
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
+from shared.engine.jobs.campaign_queue import LEAST_S, LONGEST_S, READS
 from shared.engine.jobs.plan import Due
-from shared.engine.jobs.turns import LEAST_S, LONGEST_S, READS
 from tests.engine.test_giving_way import FULL, first_round, next_one, people
 from tests.engine.test_retry_handler import event
 from tests.fakes.lists import send_list
