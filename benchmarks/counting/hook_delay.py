@@ -17,10 +17,10 @@ from benchmarks.rig import rows
 from benchmarks.rig.rows import Row, counted, named
 from infra.functions.hooks import CALL_MB, GATHER_MB
 from shared.contracts import HOOK_WORKERS, SLOW_HOOK_WORKERS
+from shared.domain.hooks.announced import AnnouncedStates
 from shared.domain.hooks.delivery import HookDelivery
 from shared.domain.hooks.endpoint import MAX_ENDPOINTS
 from shared.domain.hooks.kinds import HookPace
-from shared.domain.hooks.told import AnnouncedStates
 from shared.domain.hooks.work import HookWork
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.adding import HookAdder

@@ -14,7 +14,6 @@ from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo import domain_events as stored
-    from shared.adapters.dynamo.hooks import told
     from shared.adapters.http import guarded
     from shared.domain.hooks.domain_event import DomainEvent
     from shared.engine.hooks import adding, call, domain_events, gather, listening, outbox, posting, render, service

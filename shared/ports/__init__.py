@@ -17,6 +17,7 @@ from shared.ports.campaigns import Campaigns, FileChanged, FileFacts, Files, Lis
 from shared.ports.common import After, Clock, Limit, MalformedSecret, Retriable, Sleep
 from shared.ports.digests import DigestHints, DigestJobs, DigestPolicies, WindowKeeping, WindowPages, Windows
 from shared.ports.exports import Exports, Multipart
+from shared.ports.hooks.announcements import Announcements
 from shared.ports.hooks.deliveries import (
     Endpoints,
     HookAnswer,
@@ -28,7 +29,6 @@ from shared.ports.hooks.deliveries import (
     Listeners,
     Works,
 )
-from shared.ports.hooks.told import Announcements
 from shared.ports.journal import Acceptances, Journal
 from shared.ports.mails.queue import MailDraft, MailQueue
 from shared.ports.mails.store import MailFigures, MailFiles, Mails

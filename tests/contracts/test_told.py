@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from shared.adapters.dynamo.hooks.told import DynamoAnnouncements
+from shared.adapters.dynamo.hooks.announcements import DynamoAnnouncements
+from shared.domain.hooks.announced import AnnouncedStates
 from shared.domain.hooks.kinds import HookPace
-from shared.domain.hooks.told import AnnouncedStates
 from shared.ports import Announcements
 from tests.fakes.hooks.told import FakeToldChanges
 from tests.fakes.stores import FakeStores, Stores

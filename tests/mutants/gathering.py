@@ -7,11 +7,11 @@ from tests.mutants.mutant import Mutant
 _FOLD: Final = "shared/engine/outcome/fold.py"
 _ANNOUNCER: Final = "shared/engine/outcome/announcer.py"
 _GATHER: Final = "shared/engine/hooks/gather.py"
-_TOLD: Final = "shared/domain/hooks/told.py"
+_TOLD: Final = "shared/domain/hooks/announced.py"
 _TESTS: Final = "tests/engine/hooks/test_gather.py"
 _RULES: Final = "tests/domain/hooks/test_told.py"
 _TWICE: Final = "tests/engine/hooks/test_gather_twice.py"
-_STORE: Final = "shared/adapters/dynamo/hooks/told.py"
+_STORE: Final = "shared/adapters/dynamo/hooks/announcements.py"
 _HANDLER: Final = "tests/dispatch/test_gather_hooks.py"
 
 GATHERING: Final = (

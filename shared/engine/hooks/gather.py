@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final, Protocol, TypeVar
 
-from shared.domain.hooks import told as rules
+from shared.domain.hooks import announced as rules
+from shared.domain.hooks.announced import AnnouncedStates, CellChange
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.kinds import MESSAGE_KINDS, HookKind, HookPace, message_event_id
-from shared.domain.hooks.told import AnnouncedStates, CellChange
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger

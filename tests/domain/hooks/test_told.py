@@ -3,8 +3,8 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared.domain.hooks.announced import CellChange, happened_since, untold, with_complaints, with_mails
 from shared.domain.hooks.kinds import HookKind, message_event_id
-from shared.domain.hooks.told import CellChange, happened_since, untold, with_complaints, with_mails
 from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell

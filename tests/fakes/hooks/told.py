@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from shared.domain.hooks.announced import AnnouncedStates
 from shared.domain.hooks.kinds import HookPace
-from shared.domain.hooks.told import AnnouncedStates
 from shared.domain.times import Millis
 from tests.fakes.faults import Tap
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from shared.domain.hooks.announced import AnnouncedStates
     from shared.domain.hooks.kinds import HookPace
-    from shared.domain.hooks.told import AnnouncedStates
     from shared.domain.times import Millis
 
 

@@ -16,8 +16,8 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, InRecords, Item
 from shared.adapters.dynamo.codec import n, s, text
 from shared.adapters.dynamo.fields import Fields
+from shared.domain.hooks.announced import AnnouncedStates
 from shared.domain.hooks.kinds import HookPace
-from shared.domain.hooks.told import AnnouncedStates
 from shared.domain.times import Millis
 
 _FIELDS: Final = Fields(AnnouncedStates, apart=("job", "chunk"), names={"cells": "told"})
