@@ -74,17 +74,17 @@ class Examined(Protocol):
         """Return the ARN of the queue of providers' events."""
 
 
-Look: TypeAlias = Callable[[Examined, Sequence[Credential]], Iterable[Finding]]
+Inspection: TypeAlias = Callable[[Examined, Sequence[Credential]], Iterable[Finding]]
 """Looks at the credentials of its provider, which may be none."""
 
 
-def look_of(provider: str, check: str) -> Look:
+def look_of(provider: str, check: str) -> Inspection:
     """Return the function of a check.
 
     Args:
         check: the name, as its `needs` declare it.
     """
-    looks: Mapping[str, Look] = import_module(f"{package_of(provider)}.checks").LOOKS
+    looks: Mapping[str, Inspection] = import_module(f"{package_of(provider)}.checks").LOOKS
     return looks[check]
 
 

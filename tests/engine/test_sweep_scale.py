@@ -8,7 +8,7 @@ import pytest
 from shared.domain.jobs.job import SHARDS
 from shared.domain.jobs.states import Cell
 from shared.engine.sweeper.sweep import WIDTH, Sweeper
-from shared.engine.walks import Look, Run, Walk, timed
+from shared.engine.walks import Inspection, Run, Walk, timed
 from shared.engine.walks.jobs import YOUNG_MS
 from shared.engine.walks.pointing import LOST_AFTER_MS, UNLEASED_MS
 from shared.engine.walks.progress import Progress
@@ -64,9 +64,9 @@ def test_what_one_run_does_not_come_to_the_next_ones_do_for_every_kind_of_work(w
     world.clock.advance(AGE)
     seen: list[int] = []
 
-    def found(_run: Run, after: str) -> Iterator[Look]:
+    def found(_run: Run, after: str) -> Iterator[Inspection]:
         start = int(after or -1) + 1
-        return (Look(str(i), f"{i:05d}", lambda i=i: look(i)) for i in range(start, 120))  # type: ignore[misc]
+        return (Inspection(str(i), f"{i:05d}", lambda i=i: look(i)) for i in range(start, 120))  # type: ignore[misc]
 
     def look(i: int) -> None:
         world.clock.advance(0.05)
@@ -91,11 +91,11 @@ def test_a_walk_that_fails_takes_nothing_from_the_others_and_goes_on_where_it_wa
     failing = [True]
 
     def found(name: str) -> Walk:
-        def looks(_run: Run, after: str) -> Iterator[Look]:
+        def looks(_run: Run, after: str) -> Iterator[Inspection]:
             for i in range(int(after or -1) + 1, 20):
                 if (name, i, failing[0]) == ("a", 17, True):
                     raise Retriable("busy")
-                yield Look(f"{name}{i}", f"{i:02d}", lambda i=i: made.append(f"{name}{i}"))  # type: ignore[misc]
+                yield Inspection(f"{name}{i}", f"{i:02d}", lambda i=i: made.append(f"{name}{i}"))  # type: ignore[misc]
 
         return Walk(name, 1, looks)
 
@@ -117,8 +117,8 @@ def timely(name: str, looks: int, clock: FakeClock, made: list[str], share: floa
         clock.advance(1)
         made.append(name)
 
-    def found(_run: Run, after: str) -> Iterator[Look]:
-        return (Look(f"{name}{i}", f"{name}/{i:03d}", look) for i in range(int(after[-3:] or -1) + 1, looks))
+    def found(_run: Run, after: str) -> Iterator[Inspection]:
+        return (Inspection(f"{name}{i}", f"{name}/{i:03d}", look) for i in range(int(after[-3:] or -1) + 1, looks))
 
     return Walk(name, share, found)
 

@@ -6,8 +6,8 @@ from shared.domain import senders as rules
 from shared.domain.senders import DnsCheck
 from shared.ports import Dns, DnsUnanswered
 
-Look = Callable[[], DnsCheck]
-Each = Callable[[Callable[[tuple[str, Look]], DnsCheck], Sequence[tuple[str, Look]]], Iterable[DnsCheck]]
+Inspection = Callable[[], DnsCheck]
+Each = Callable[[Callable[[tuple[str, Inspection]], DnsCheck], Sequence[tuple[str, Inspection]]], Iterable[DnsCheck]]
 """Calls a function for each of some things, in turn or side by side, and returns the results in order."""
 
 
@@ -23,7 +23,7 @@ def sender_checks(dns: Dns, domain: str, *, each: Each = map) -> list[DnsCheck]:
         texts = (dns.texts(name) for name in rules.dmarc_names(domain))
         return rules.dmarc(next((found for found in texts if found), []), domain)
 
-    looks: list[tuple[str, Look]] = [
+    looks: list[tuple[str, Inspection]] = [
         ("spf", lambda: rules.spf(dns.texts(domain))),
         ("dkim", lambda: rules.dkim(exists=dns.exists(f"_domainkey.{domain}"))),
         ("dmarc", dmarc),
@@ -31,7 +31,7 @@ def sender_checks(dns: Dns, domain: str, *, each: Each = map) -> list[DnsCheck]:
     return list(each(_answered, looks))
 
 
-def _answered(named: tuple[str, Look]) -> DnsCheck:
+def _answered(named: tuple[str, Inspection]) -> DnsCheck:
     name, look = named
     try:
         return look()

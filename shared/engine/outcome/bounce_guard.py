@@ -20,7 +20,7 @@ KNOWN: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Inspection:
     """The counts of a campaign's jobs by their names, as they were at `at` (Unix seconds)."""
 
     at: float
@@ -34,7 +34,7 @@ class BounceGuard:
         self._records = records
         self._lists = lists
         self._clock = clock
-        self._looks: OrderedDict[str, _Look] = OrderedDict()
+        self._looks: OrderedDict[str, _Inspection] = OrderedDict()
 
     def check(self, job: Job) -> bool:
         """Stop all open jobs of a job's campaign on its credential if too many of the campaign's messages have bounced.
@@ -68,11 +68,11 @@ class BounceGuard:
         at = self._clock.now()
         others = [name for name in self._lists.sent(job.campaign) if name != job.id]
         found = self._records.read_jobs(others) if others else {}
-        look = _Look(at, {name: x.counts for name, x in found.items()} | {job.id: job.counts})
+        look = _Inspection(at, {name: x.counts for name, x in found.items()} | {job.id: job.counts})
         self._remember(job.campaign, look)
         return rules.together(look.counts.values())
 
-    def _remember(self, campaign: str, look: _Look) -> None:
+    def _remember(self, campaign: str, look: _Inspection) -> None:
         self._looks[campaign] = look
         if len(self._looks) > KNOWN:
             self._looks.popitem(last=False)

@@ -8,7 +8,7 @@ from typing import Final
 
 from shared.domain.times import Seconds
 from shared.engine.pool import Pool
-from shared.engine.walks import Look, Run, Walk, WalkCounts
+from shared.engine.walks import Inspection, Run, Walk, WalkCounts
 from shared.engine.walks.progress import Progress
 from shared.ports import Bookmarks, Clock
 
@@ -131,7 +131,7 @@ class Sweeper:
         return False
 
     @staticmethod
-    def _make(look: Look, run: Run) -> None:
+    def _make(look: Inspection, run: Run) -> None:
         run.attempt(look.name, look.act)
 
     def _note(self, walk: Walk, run: Run) -> None:

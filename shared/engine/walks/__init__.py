@@ -70,7 +70,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Inspection:
     """One step of a walk, to be made beside others in any order.
 
     Attributes:
@@ -98,7 +98,7 @@ class Walk:
 
     name: str
     share: float
-    looks: Callable[[Run, str], Iterator[Look]]
+    looks: Callable[[Run, str], Iterator[Inspection]]
     ended: Callable[[Run], None] = lambda _run: None
     noted: bool = True
 
@@ -121,7 +121,7 @@ def timed(name: str, share: float, found: Callable[[Seconds], Iterable[tuple[str
         found: yields each thing's name and the action for it, given the walk's deadline in Unix seconds.
     """
 
-    def looks(run: Run, _after: str) -> Iterator[Look]:
-        return (Look(x, "", act) for x, act in found(run.deadline))
+    def looks(run: Run, _after: str) -> Iterator[Inspection]:
+        return (Inspection(x, "", act) for x, act in found(run.deadline))
 
     return Walk(name, share, looks, noted=False)

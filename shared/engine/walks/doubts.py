@@ -10,7 +10,7 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.look_ups import next_look
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell, JobState
-from shared.engine.walks import Look, Run
+from shared.engine.walks import Inspection, Run
 from shared.ports import Clock, Lanes, Records
 
 
@@ -44,10 +44,10 @@ class Doubts:
     clock: Clock
     asking: Asking
 
-    def looks(self, run: Run, _after: str) -> Iterator[Look]:
+    def looks(self, run: Run, _after: str) -> Iterator[Inspection]:
         """Yield the jobs whose time has come; each has another time afterwards, or is no more among them."""
         for name in self.records.doubts(int(self.clock.now() * 1000)):
-            yield Look(name, "", partial(self._look, name, run))
+            yield Inspection(name, "", partial(self._look, name, run))
 
     def _look(self, name: str, run: Run) -> None:
         """Have providers asked about a job's doubts, and note when to ask again: never, if none of them can answer."""

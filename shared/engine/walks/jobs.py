@@ -22,7 +22,7 @@ from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.fold import Logger
-from shared.engine.walks import Look, Run
+from shared.engine.walks import Inspection, Run
 from shared.engine.walks.doubts import Asking
 from shared.engine.walks.keeping import AGED_MS, Keeping
 from shared.engine.walks.pointing import Pointing
@@ -85,7 +85,7 @@ class OpenJobs:
 
     # The walk
 
-    def looks(self, run: Run, after: str) -> Iterator[Look]:
+    def looks(self, run: Run, after: str) -> Iterator[Inspection]:
         """Yield what was left over, then what is open from a place on, in the order of slots and age."""
         waited = self._pointing.longest()
         self._pointing = Pointing(holds=self._holds, lanes=self._lanes, now=run.now)
@@ -93,12 +93,12 @@ class OpenJobs:
         if not after:
             self._stuck_jobs = StuckJobs(self._records, self._pointing.hold, run.now)
         for name, (chunk, since) in sorted(run.progress.left.items()):
-            yield Look(name, "", partial(self._again, run, name, chunk, since))
+            yield Inspection(name, "", partial(self._again, run, name, chunk, since))
         for job, ledgers in waited:  # seen by a run that did not come to the end
-            yield Look(job.id, "", partial(self._point_longest, run, job, ledgers))
+            yield Inspection(job.id, "", partial(self._point_longest, run, job, ledgers))
         yield from self._open_looks(run, after)
 
-    def _open_looks(self, run: Run, after: str) -> Iterator[Look]:
+    def _open_looks(self, run: Run, after: str) -> Iterator[Inspection]:
         """Yield a look at each page of jobs under way, and one at each job or credential where something may start."""
         asked: set[str] = set()
         page: list[tuple[OpenJob, int]] = []
@@ -114,7 +114,7 @@ class OpenJobs:
                 continue
             if entry.credential not in asked:
                 asked |= {entry.credential} - {""}
-                yield Look(entry.job, place, partial(self._ready, run, entry))
+                yield Inspection(entry.job, place, partial(self._ready, run, entry))
         if page:
             yield self._page_look(run, page, reached)
 
@@ -137,8 +137,8 @@ class OpenJobs:
                     self._stuck_jobs.wait(entry)
                 yield f"{slot}/{entry.key}", entry
 
-    def _page_look(self, run: Run, page: Sequence[tuple[OpenJob, int]], place: str) -> Look:
-        return Look(page[0][0].job, place, partial(self._page, run, page))
+    def _page_look(self, run: Run, page: Sequence[tuple[OpenJob, int]], place: str) -> Inspection:
+        return Inspection(page[0][0].job, place, partial(self._page, run, page))
 
     # Looks
 

@@ -13,7 +13,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.ports import Target
 from shared.providers.aws_sms.form import VOICE, RequestForm
 from shared.providers.aws_sms.send import COUNTRY, ERRORS, REASONS
-from shared.providers.checks import Examined, Finding, Level, Look
+from shared.providers.checks import Examined, Finding, Inspection, Level
 
 CLIENT: Final = "pinpoint-sms-voice-v2"
 CONSOLE: Final = "in the console of AWS End User Messaging"
@@ -130,4 +130,4 @@ def _elsewhere(seen: Examined, credential: Credential) -> bool:
     return seen.is_deployed and seen.has_own_keys(credential)
 
 
-LOOKS: Final[Mapping[str, Look]] = {"aws-sms": _accounts, "aws-sms trial": _trials}
+LOOKS: Final[Mapping[str, Inspection]] = {"aws-sms": _accounts, "aws-sms trial": _trials}

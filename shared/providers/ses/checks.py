@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from shared.contracts import Credential
-from shared.providers.checks import Examined, Finding, Level, Look, confirmed
+from shared.providers.checks import Examined, Finding, Inspection, Level, confirmed
 
 DAY: Final = 86_400
 USED_UP: Final = 0.8
@@ -192,4 +192,4 @@ def _events(seen: Examined, credentials: Sequence[Credential]) -> Iterable[Findi
     return events(sets, topic, seen.subscriptions(topic), queue)
 
 
-LOOKS: Final[Mapping[str, Look]] = {"ses": _accounts, "ses events": _events}
+LOOKS: Final[Mapping[str, Inspection]] = {"ses": _accounts, "ses events": _events}
