@@ -23,7 +23,7 @@ from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.contracts import Credential, Settings
-from shared.domain.accounts import Standing
+from shared.domain.accounts import AccountStatus
 from shared.domain.audit import SYSTEM, audited
 from shared.domain.digests.events import DigestEvent, event_id, pack
 from shared.domain.digests.policy import DigestPolicy
@@ -117,10 +117,10 @@ class Healthy:
 class SomeStandings:
     """Senders that are allowed."""
 
-    def read(self, account: str, key: str, sender: str) -> Standing:
+    def read(self, account: str, key: str, sender: str) -> AccountStatus:
         """Return that all is as it was."""
         del account, key, sender
-        return Standing(key=True, sender=True)
+        return AccountStatus(key=True, sender=True)
 
     def opened(self, account: str, channel: str) -> bool:
         """Return that every channel is open."""

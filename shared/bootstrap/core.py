@@ -158,7 +158,9 @@ class Core:
     proofs = part(lambda d: proven.Proofs(claims=d.claims, dns=lambda: d.dns, clock=d.clock))
     """Which domains their DNS lets accounts send from."""
     standings = part(
-        lambda d: proven.ProvenStandings(granted=standings.DynamoStandings(d.dynamo, d.records_table), proofs=d.proofs)
+        lambda d: proven.ProvenAccountStatuses(
+            granted=standings.DynamoAccountStatuses(d.dynamo, d.records_table), proofs=d.proofs
+        )
     )
     """The keys and senders of accounts."""
     identity_service = part(lambda d: identifying.service(d.settings, d.aws, d.dynamo, d.records_table, d.clock))

@@ -83,7 +83,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AccountStatus:
     """Whether the key and the sender that a job was accepted with are still there.
 
     Attributes:

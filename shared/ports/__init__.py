@@ -11,7 +11,7 @@ from shared.ports.accounts.identities import (
     IdentityUnanswered,
     OwnedIdentities,
 )
-from shared.ports.accounts.senders import Claims, Dns, DnsUnanswered, Senders, Standings, SuppressionList
+from shared.ports.accounts.senders import AccountStatuses, Claims, Dns, DnsUnanswered, Senders, SuppressionList
 from shared.ports.accounts.suppressing import Recent, SuppressionRecords, Texts
 from shared.ports.campaigns import Campaigns, FileChanged, FileFacts, Files, Listed, Lists, Templates, Uploads
 from shared.ports.common import After, Clock, Limit, MalformedSecret, Retriable, Sleep

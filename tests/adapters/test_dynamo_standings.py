@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo.accounts.accounts import Accounts
-from shared.adapters.dynamo.accounts.standings import DynamoStandings
+from shared.adapters.dynamo.accounts.standings import DynamoAccountStatuses
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
-from shared.domain.accounts import Standing
+from shared.domain.accounts import AccountStatus
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
 from tests.fakes.tables import TappedClient, create_tables
@@ -30,9 +30,9 @@ class Service:
     def tools(self, homes: Homes) -> Accounts:
         return Accounts(self.client, self.tables.records, self.clock, homes=homes)
 
-    def functions(self, homes: Homes) -> DynamoStandings:
+    def functions(self, homes: Homes) -> DynamoAccountStatuses:
         dynamo = Dynamo(self.client, sleep=self.clock.sleep, homes=homes)
-        return DynamoStandings(dynamo, self.tables.records)
+        return DynamoAccountStatuses(dynamo, self.tables.records)
 
     def key(self) -> str:
         return self.accounts.create_key(self.owner)[1].id
@@ -49,27 +49,27 @@ def service(request: pytest.FixtureRequest, moto_dynamo: Any) -> Service:
 
 
 @pytest.fixture
-def standings(service: Service, request: pytest.FixtureRequest) -> DynamoStandings:
+def standings(service: Service, request: pytest.FixtureRequest) -> DynamoAccountStatuses:
     apart = request.node.callspec.params["service"]
     return service.functions(service.tables.alone if apart else IN_RECORDS)
 
 
-def test_an_expired_key_exists_until_it_is_revoked(service: Service, standings: DynamoStandings) -> None:
+def test_an_expired_key_exists_until_it_is_revoked(service: Service, standings: DynamoAccountStatuses) -> None:
     key = service.key()
-    assert standings.read(service.owner, key, "") == Standing()
+    assert standings.read(service.owner, key, "") == AccountStatus()
     service.accounts.expire_key(service.owner, key, service.clock.ms)
     service.clock.advance(1)
-    assert standings.read(service.owner, key, "") == Standing()
+    assert standings.read(service.owner, key, "") == AccountStatus()
     service.accounts.revoke_key(service.owner, key)
-    assert standings.read(service.owner, key, "") == Standing(key=False)
+    assert standings.read(service.owner, key, "") == AccountStatus(key=False)
 
 
-def test_a_key_of_another_account_is_none(service: Service, standings: DynamoStandings) -> None:
+def test_a_key_of_another_account_is_none(service: Service, standings: DynamoAccountStatuses) -> None:
     key = service.key()
-    assert standings.read("acc_000000000009", key, "") == Standing(key=False)
+    assert standings.read("acc_000000000009", key, "") == AccountStatus(key=False)
 
 
-def test_a_rotated_key_exists_as_long_as_its_replacement(service: Service, standings: DynamoStandings) -> None:
+def test_a_rotated_key_exists_as_long_as_its_replacement(service: Service, standings: DynamoAccountStatuses) -> None:
     first = service.key()
     second, twin = service.rotated(first), service.rotated(first)
     third = service.rotated(second)
@@ -80,19 +80,21 @@ def test_a_rotated_key_exists_as_long_as_its_replacement(service: Service, stand
 
 
 @pytest.mark.parametrize("sender", ["news@example.com", "News@EXAMPLE.com"])
-def test_a_sender_is_allowed_by_address_or_domain(service: Service, standings: DynamoStandings, sender: str) -> None:
-    assert standings.read(service.owner, "", sender) == Standing()
+def test_a_sender_is_allowed_by_address_or_domain(
+    service: Service, standings: DynamoAccountStatuses, sender: str
+) -> None:
+    assert standings.read(service.owner, "", sender) == AccountStatus()
     service.accounts.remove_sender(service.owner, "example.com")
-    assert standings.read(service.owner, "", sender) == Standing(sender=False)
+    assert standings.read(service.owner, "", sender) == AccountStatus(sender=False)
     service.accounts.add_sender(service.owner, sender)
-    assert standings.read(service.owner, "", sender) == Standing()
+    assert standings.read(service.owner, "", sender) == AccountStatus()
 
 
-def test_a_look_is_one_call(service: Service, standings: DynamoStandings) -> None:
+def test_a_look_is_one_call(service: Service, standings: DynamoAccountStatuses) -> None:
     key = service.key()
     standings.read(service.owner, key, "news@example.com")
     before = len(service.tap.calls)
-    assert standings.read(service.owner, key, "news@example.com") == Standing()
+    assert standings.read(service.owner, key, "news@example.com") == AccountStatus()
     assert len(service.tap.calls) - before == 1
 
 
@@ -102,6 +104,6 @@ def test_what_replaced_a_key_is_moved_with_the_keys(moto_dynamo: Any) -> None:
     service.rotated(first)
     service.accounts.revoke_key(service.owner, first)
     later = service.functions(service.tables.alone)
-    assert later.read(service.owner, first, "news@example.com") == Standing()
+    assert later.read(service.owner, first, "news@example.com") == AccountStatus()
     service.tools(service.tables.homes).move()
-    assert service.functions(service.tables.alone).read(service.owner, first, "news@example.com") == Standing()
+    assert service.functions(service.tables.alone).read(service.owner, first, "news@example.com") == AccountStatus()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
-from shared.adapters.dynamo.accounts.standings import DynamoStandings
+from shared.adapters.dynamo.accounts.standings import DynamoAccountStatuses
 from shared.adapters.dynamo.client import Dynamo
 from shared.domain.accounts import key_digest, new_key_text
 from shared.domain.ids import new_id
@@ -124,7 +124,9 @@ def test_an_operator_opens_one_channel_and_closes_it_again(api: Api, stranger: s
 
 
 def test_what_starts_later_asks_again(api: Api, stranger: str) -> None:
-    of = DynamoStandings(Dynamo(api.client, sleep=api.world.clock.sleep, homes=api.tables.alone), api.tables.records)
+    of = DynamoAccountStatuses(
+        Dynamo(api.client, sleep=api.world.clock.sleep, homes=api.tables.alone), api.tables.records
+    )
     account = account_of(api, stranger)
     assert not of.opened(account, "sms")
     assert not of.opened(f"{account}-team", "sms")

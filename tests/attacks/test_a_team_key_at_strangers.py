@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shared.adapters.dynamo.accounts.api_keys import CACHE
-from shared.adapters.dynamo.accounts.standings import DynamoStandings
+from shared.adapters.dynamo.accounts.standings import DynamoAccountStatuses
 from shared.adapters.dynamo.client import Dynamo
-from shared.domain.accounts import Standing
+from shared.domain.accounts import AccountStatus
 from shared.domain.namespaces import team_space
 from shared.domain.recipients.addresses import Address, parse
 from tests.api.conftest import Api, Reply
@@ -221,8 +221,8 @@ def test_a_revoked_or_expired_team_key_does_nothing(api: Api, team: str) -> None
     assert api.call("GET", "/jobs", key=team).status == 401
     functions = Dynamo(api.client, sleep=api.world.clock.sleep, homes=api.tables.alone)
     job = api.world.job(later)
-    standing = DynamoStandings(functions, api.tables.records)
-    assert standing.read(job.account, job.created_by, job.sender) == Standing(key=False, sender=True)
+    standing = DynamoAccountStatuses(functions, api.tables.records)
+    assert standing.read(job.account, job.created_by, job.sender) == AccountStatus(key=False, sender=True)
 
 
 @pytest.mark.promise(13)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from shared.domain.accounts import SenderCheck, Standing
+from shared.domain.accounts import AccountStatus, SenderCheck
 from shared.domain.namespaces import namespace, team_space
 from shared.domain.senders import SenderClaim, record_name, record_value
-from shared.engine.intake.proven import CACHE, FRESH, STALE, Proofs, ProvenSenders, ProvenStandings
+from shared.engine.intake.proven import CACHE, FRESH, STALE, Proofs, ProvenAccountStatuses, ProvenSenders
 from shared.ports import DnsUnanswered
 from tests.fakes.clock import FakeClock
 from tests.fakes.dns import FakeDns
@@ -24,7 +24,7 @@ class Room:
         self.suspended_now = False
         proofs = Proofs(claims=self, dns=lambda: self.dns, clock=self.clock)
         self.senders = ProvenSenders(granted=self, proofs=proofs, clock=self.clock)
-        self.standings = ProvenStandings(granted=self, proofs=proofs)
+        self.standings = ProvenAccountStatuses(granted=self, proofs=proofs)
 
     def get(self, account: str, domain: str) -> SenderClaim | None:
         return SenderClaim(domain, 1) if (account.removesuffix("-team"), domain) in self.claims else None
@@ -39,9 +39,9 @@ class Room:
     def check_sender(self, account: str, address_key: str) -> SenderCheck:
         return SenderCheck(self.suspended_now, address_key == "granted@example.com" and "#" not in account)
 
-    def read(self, account: str, key: str, sender: str) -> Standing:
+    def read(self, account: str, key: str, sender: str) -> AccountStatus:
         del account
-        return Standing(key=key != "gone", sender=sender in ("", "granted@example.com"))
+        return AccountStatus(key=key != "gone", sender=sender in ("", "granted@example.com"))
 
     def publish(self, account: str = MINE, domain: str = DOMAIN) -> None:
         self.dns.records.setdefault(record_name(domain), []).append(record_value(account))
@@ -140,5 +140,5 @@ def test_a_suspended_account_sends_from_no_domain(room: Room) -> None:
 
 def test_what_operators_granted_needs_no_dns(room: Room) -> None:
     assert room.may(address="granted@example.com")
-    assert room.standings.read(MINE, "gone", "granted@example.com") == Standing(key=False, sender=True)
+    assert room.standings.read(MINE, "gone", "granted@example.com") == AccountStatus(key=False, sender=True)
     assert room.dns.asked == []

@@ -1,11 +1,11 @@
 """API keys and senders of accounts in memory: all are there but those that a test takes away."""
 
-from shared.domain.accounts import Standing
+from shared.domain.accounts import AccountStatus
 from tests.fakes.faults import Tap
 
 
 class FakeStandings:
-    """`ports.Standings`.
+    """`ports.AccountStatuses`.
 
     Attributes:
         revoked: ids of keys that are gone; `removed`: addresses that may not be sent from.
@@ -20,14 +20,14 @@ class FakeStandings:
         self.closed: set[tuple[str, str]] = set()
         self._tap = tap or Tap()
 
-    def read(self, account: str, key: str, sender: str) -> Standing:
+    def read(self, account: str, key: str, sender: str) -> AccountStatus:
         """Return whether a key, or one that replaced it, and a sender are still there."""
 
-        def found() -> Standing:
+        def found() -> AccountStatus:
             last = key
             while last in self.revoked and last in self.heirs:
                 last = self.heirs[last]
-            return Standing(key=not key or last not in self.revoked, sender=sender not in self.removed)
+            return AccountStatus(key=not key or last not in self.revoked, sender=sender not in self.removed)
 
         return self._tap("standings.read", found)
 

@@ -29,7 +29,17 @@ from shared.engine.digests.repeats import Repeats
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
 from shared.engine.intake.numbers import MAX_INVALID
 from shared.engine.intake.opened import CODE, is_open
-from shared.ports import Clock, DigestJobs, DigestPolicies, Lanes, Records, Retriable, Standings, WindowKeeping, Windows
+from shared.ports import (
+    AccountStatuses,
+    Clock,
+    DigestJobs,
+    DigestPolicies,
+    Lanes,
+    Records,
+    Retriable,
+    WindowKeeping,
+    Windows,
+)
 
 MANY: Final = 200
 """Windows with more events are made one after the other in a process: each may take a hundred megabytes."""
@@ -52,7 +62,7 @@ class DigestStores:
     keeping: WindowKeeping
     policies: DigestPolicies
     records: Records
-    standings: Standings
+    standings: AccountStatuses
     jobs: DigestJobs
 
 

@@ -13,7 +13,7 @@ CODE: Final = "channel_not_open"
 
 
 class Opened(Protocol):
-    """Reads whether a channel is open: `ports.Senders` and `ports.Standings`."""
+    """Reads whether a channel is open: `ports.Senders` and `ports.AccountStatuses`."""
 
     def opened(self, account: str, channel: str) -> bool:
         """Return whether an account may send by a channel whose messages name no sender."""

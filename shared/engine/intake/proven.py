@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from shared.domain.accounts import SenderCheck, Standing
+from shared.domain.accounts import AccountStatus, SenderCheck
 from shared.domain.namespaces import TEST
 from shared.domain.senders import proves, record_name
 from shared.domain.times import Seconds
-from shared.ports import Claims, Clock, Dns, DnsUnanswered, Senders, Standings
+from shared.ports import AccountStatuses, Claims, Clock, Dns, DnsUnanswered, Senders
 
 FRESH: Final = 300.0
 """Seconds that a proof is remembered."""
@@ -120,14 +120,14 @@ class ProvenSenders:
         return replace(check, allowed=True)
 
 
-class ProvenStandings:
-    """`ports.Standings`: of granted senders and of proven domains.
+class ProvenAccountStatuses:
+    """`ports.AccountStatuses`: of granted senders and of proven domains.
 
     Args:
         granted: keys, and what operators have granted.
     """
 
-    def __init__(self, *, granted: Standings, proofs: Proofs) -> None:
+    def __init__(self, *, granted: AccountStatuses, proofs: Proofs) -> None:
         self._granted = granted
         self._proofs = proofs
 
@@ -135,7 +135,7 @@ class ProvenStandings:
         """Return whether an account may send by a channel whose messages name no sender."""
         return self._granted.opened(account, channel)
 
-    def read(self, account: str, key: str, sender: str) -> Standing:
+    def read(self, account: str, key: str, sender: str) -> AccountStatus:
         """Return whether a key and a sender are still there.
 
         Args:

@@ -20,8 +20,8 @@ from shared.domain.times import Millis
 from shared.engine.intake.accept import send_pointers
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.giving_way import GiveWay
-from shared.engine.suppression.standing import StandingCheck, key_of
-from shared.ports import Changed, Clock, Lanes, OpenJob, Records, Standings
+from shared.engine.suppression.standing import AccountStatusCheck, key_of
+from shared.ports import AccountStatuses, Changed, Clock, Lanes, OpenJob, Records
 
 PROMPT_MS: Final = 3_000
 """The function that planned a job less than this long ago is still sending its pointers."""
@@ -32,9 +32,9 @@ class Planner:
     """Starts jobs. A second plan of the same job only duplicates pointers."""
 
     def __init__(
-        self, *, records: Records, ledgers: LedgerQueue, lanes: Lanes, standings: Standings, clock: Clock
+        self, *, records: Records, ledgers: LedgerQueue, lanes: Lanes, standings: AccountStatuses, clock: Clock
     ) -> None:
-        self.standing_check = StandingCheck(standings)
+        self.standing_check = AccountStatusCheck(standings)
         self._give_way = GiveWay(records=records, ledgers=ledgers)
         self._records = records
         self._ledgers = ledgers

@@ -6,7 +6,7 @@ from typing import Final
 
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.times import Seconds
-from shared.ports import FinishedMessages, Lanes, Pacer, Provider, Records, Standings, Wire
+from shared.ports import AccountStatuses, FinishedMessages, Lanes, Pacer, Provider, Records, Wire
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a provider call may take; what is slower than that is `unknown`."""
@@ -23,7 +23,7 @@ class LaneStores:
     ledgers: LedgerQueue
     pacer: Pacer
     lanes: Lanes
-    standings: Callable[[], Standings]
+    standings: Callable[[], AccountStatuses]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from shared.domain.jobs.job import MAIL, Job, StopReason
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
 from shared.domain.recipients.suppressions import Reach
-from shared.engine.suppression.standing import StandingCheck
+from shared.engine.suppression.standing import AccountStatusCheck
 from shared.engine.suppression.suppressed import Suppressed, Unwelcome, heeds
-from shared.ports import Clock, Records, Standings
+from shared.ports import AccountStatuses, Clock, Records
 
 DNS_AGAIN_MS: Final = 60_000
 """So long a mail waits whose sender's domain DNS says nothing of."""
@@ -24,7 +24,7 @@ class LeavingOut:
         standings: returns the keys and senders of accounts.
     """
 
-    def __init__(self, records: Records, standings: Callable[[], Standings], clock: Clock) -> None:
+    def __init__(self, records: Records, standings: Callable[[], AccountStatuses], clock: Clock) -> None:
         self._suppressed = Suppressed(records, clock)
         self._standings = standings
         self._clock = clock
@@ -52,4 +52,4 @@ class LeavingOut:
         """Return why a mail is not to be sent to a destination that was never tried, if it is not."""
         if job.kind != MAIL or any(cell >> 4 for cell in ledger.cells):
             return None
-        return StandingCheck(self._standings()).refusal(job, int(self._clock.now() * 1000))
+        return AccountStatusCheck(self._standings()).refusal(job, int(self._clock.now() * 1000))

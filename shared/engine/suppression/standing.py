@@ -6,7 +6,7 @@ from typing import Final
 from shared.domain.accounts import is_key_id
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.times import Millis
-from shared.ports import Standings
+from shared.ports import AccountStatuses
 
 WAITED_MS: Final = 60_000
 """A job that starts sooner after its acceptance needs no check: its key and sender were checked then."""
@@ -18,10 +18,10 @@ def key_of(job: Job) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingCheck:
+class AccountStatusCheck:
     """Looks at the key and the sender of what has waited since its acceptance."""
 
-    standings: Standings
+    standings: AccountStatuses
 
     def sender_removed(self, job: Job) -> bool:
         """Tell whether a job's account may no longer send from its address.

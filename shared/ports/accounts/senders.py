@@ -9,7 +9,7 @@ from shared.ports.common import Retriable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shared.domain.accounts import SenderCheck, Standing
+    from shared.domain.accounts import AccountStatus, SenderCheck
     from shared.domain.recipients.suppressions import AnyReach
     from shared.domain.senders import SenderClaim
 
@@ -50,10 +50,10 @@ class SuppressionList(Protocol):
         """
 
 
-class Standings(Protocol):
+class AccountStatuses(Protocol):
     """The API keys and senders of accounts, as a job that starts needs them."""
 
-    def read(self, account: str, key: str, sender: str) -> Standing:
+    def read(self, account: str, key: str, sender: str) -> AccountStatus:
         """Return whether a key and a sender are still there, consistent: one call, a few if the key was rotated.
 
         Args:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shared.domain.accounts import Standing
+from shared.domain.accounts import AccountStatus
 from shared.domain.jobs.outcomes import Rejected, Throttled
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.mail import MailState, StoredMail
@@ -101,7 +101,7 @@ def test_while_dns_does_not_answer_it_waits(world: MailWorld) -> None:
     mail = scheduled(world)
     found, until = world.standings.read, world.clock.now() + 600
 
-    def read(account: str, key: str, sender: str) -> Standing:
+    def read(account: str, key: str, sender: str) -> AccountStatus:
         if world.clock.now() < until:
             raise DnsUnanswered("no answer")
         return found(account, key, sender)

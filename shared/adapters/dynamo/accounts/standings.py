@@ -1,4 +1,4 @@
-"""`ports.Standings` on DynamoDB: API keys and senders in `identities`, which functions only read."""
+"""`ports.AccountStatuses` on DynamoDB: API keys and senders in `identities`, which functions only read."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -7,23 +7,23 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.profiles import account_of
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.places import Places
-from shared.domain.accounts import Standing, sender_of
+from shared.domain.accounts import AccountStatus, sender_of
 
 
-class DynamoStandings:
-    """`ports.Standings`. `table`: the name of `records`, where an older version also has identities."""
+class DynamoAccountStatuses:
+    """`ports.AccountStatuses`. `table`: the name of `records`, where an older version also has identities."""
 
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._places = Places(dynamo, table)
 
-    def read(self, account: str, key: str, sender: str) -> Standing:
+    def read(self, account: str, key: str, sender: str) -> AccountStatus:
         wanted = _names(account, [key] if key else [])
         if sender:
             address = sender_of(sender)
             wanted += [keys.sender(account, x) for x in (address, address.rpartition("@")[2])]
         found, _ = self._places.find(wanted)
         allowed = any(x["sk"]["S"].startswith(keys.SENDER_PREFIX) for x in found)
-        return Standing(key=not key or self._lives(account, key, found), sender=allowed or not sender)
+        return AccountStatus(key=not key or self._lives(account, key, found), sender=allowed or not sender)
 
     def opened(self, account: str, channel: str) -> bool:
         found, _ = self._places.find([keys.account(account)])
