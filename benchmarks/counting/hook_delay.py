@@ -33,7 +33,7 @@ from tests.engine.hooks.hook_world import HookWorld
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.hooks.outside import CallHint, FakeHookSecrets
 from tests.fakes.hooks.queue import FakeHookQueue, FakeWorks
-from tests.fakes.hooks.told import FakeToldChanges
+from tests.fakes.hooks.told import FakeAnnouncements
 from tests.fakes.world import ACCOUNT, credential
 
 GOAL: Final[Seconds] = 2.0
@@ -294,7 +294,7 @@ class _Hints:
 class _Told:
     """`ports.Announcements`: what is noted of a chunk takes a call of its own, and the processor."""
 
-    def __init__(self, told: FakeToldChanges, processor: _Processor) -> None:
+    def __init__(self, told: FakeAnnouncements, processor: _Processor) -> None:
         self._told = told
         self._processor = processor
         self.read, self.write = told.read, told.write

@@ -49,12 +49,12 @@ def _hint(images: Sequence[Mapping[str, Any]]) -> None:
     d = services.deployment()
     for image in images:
         if image.get("state", {}).get("S") == JobState.READY and "rests_until" in image:
-            d.turns.come_back(image["job"]["S"], int(image["rests_until"]["N"]))
+            d.campaign_queue.come_back(image["job"]["S"], int(image["rests_until"]["N"]))
     for switch in _taken_back(images):
         d.waker.begin(switch)
         logger.info("resumed", credential=switch.credential, account=switch.account)
     if any(_kind(image) in HELD_BACK for image in images):
-        logger.info("held back", waiting=d.turns.look_again())
+        logger.info("held back", waiting=d.campaign_queue.look_again())
 
 
 def _kind(image: Mapping[str, Any]) -> str:

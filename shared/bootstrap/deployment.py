@@ -54,7 +54,7 @@ class Deployment(UseCases):
             ),
             fold.FoldListener(
                 lambda folded, _: folded.job is not None,
-                lambda folded, some: folded.job and d.turns.released(folded.job, some),
+                lambda folded, some: folded.job and d.campaign_queue.released(folded.job, some),
             ),
         ]
     )

@@ -14,11 +14,13 @@ from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo import domain_events as stored
+    from shared.adapters.dynamo.hooks import announcements
     from shared.adapters.http import guarded
     from shared.domain.hooks.domain_event import DomainEvent
     from shared.engine.hooks import adding, call, domain_events, gather, listening, outbox, posting, render, service
 else:
-    stored, told, guarded = lazy("shared.adapters", "dynamo.domain_events", "dynamo.hooks.told", "http.guarded")
+    guarded, stored = lazy("shared.adapters", "http.guarded", "dynamo.domain_events")
+    (announcements,) = lazy("shared.adapters.dynamo.hooks", "announcements")
     adding, call, service, gather = lazy("shared.engine.hooks", "adding", "call", "service", "gather")
     domain_events, listening, outbox = lazy("shared.engine.hooks", "domain_events", "listening", "outbox")
     posting, render = lazy("shared.engine.hooks", "posting", "render")
@@ -49,7 +51,9 @@ class Hooking(Room):
         lambda r: DynamoListeners(r.deployment.dynamo, records=r.deployment.records_table, clock=r.deployment.clock)
     )
     """Which namespaces have endpoints."""
-    told = part(lambda r: told.DynamoAnnouncements(r.deployment.dynamo, records=r.deployment.records_table))
+    announcements = part(
+        lambda r: announcements.DynamoAnnouncements(r.deployment.dynamo, records=r.deployment.records_table)
+    )
     """What was handed on."""
     adder = part(lambda r: adding.HookAdder(queue=r.queue, hints=r.hints, clock=r.deployment.clock))
     outbox = part(lambda r: outbox.HookOutbox(endpoints=r.endpoints, adder=r.adder, clock=r.deployment.clock))
@@ -58,7 +62,7 @@ class Hooking(Room):
         lambda r: gather.Gatherer(
             records=r.deployment.records,
             ledgers=r.deployment.ledgers,
-            told=r.told,
+            told=r.announcements,
             outbox=r.outbox,
             clock=r.deployment.clock,
         )
@@ -66,7 +70,7 @@ class Hooking(Room):
     """Hands changes of messages on."""
     domain_events = part(
         lambda r: domain_events.DomainEvents(
-            listeners=r.audience, outbox=r.outbox, told=r.told, hints=r.hints, owner=r.owner
+            listeners=r.audience, outbox=r.outbox, told=r.announcements, hints=r.hints, owner=r.owner
         )
     )
     """Hands on what else has happened."""

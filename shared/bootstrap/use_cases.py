@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shared.adapters.s3 import files, multipart
     from shared.engine import pool
     from shared.engine.intake import accept, schedules
-    from shared.engine.jobs import control, plan, retry, wake
+    from shared.engine.jobs import campaign_queue, control, plan, retry, wake
     from shared.engine.lists import ingest, uploading
     from shared.engine.notices import take
     from shared.engine.outcome import announcer, fold, track
@@ -41,7 +41,7 @@ else:
     (pool,) = lazy("shared.engine", "pool")
     accept, schedules = lazy("shared.engine.intake", "accept", "schedules")
     control, plan = lazy("shared.engine.jobs", "control", "plan")
-    retry, turns, wake = lazy("shared.engine.jobs", "retry", "turns", "wake")
+    campaign_queue, retry, wake = lazy("shared.engine.jobs", "campaign_queue", "retry", "wake")
     ingest, uploading = lazy("shared.engine.lists", "ingest", "uploading")
     (take,) = lazy("shared.engine.notices", "take")
     announcer, fold, track = lazy("shared.engine.outcome", "announcer", "fold", "track")
@@ -179,8 +179,8 @@ class UseCases(Core):
         )
     )
     """Wakes what a pause has kept."""
-    turns = part(
-        lambda d: turns.CampaignQueue(
+    campaign_queue = part(
+        lambda d: campaign_queue.CampaignQueue(
             records=d.records,
             ledgers=d.ledgers,
             credentials=lambda: [c.id for c in d.settings.credentials],

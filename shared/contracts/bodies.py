@@ -217,9 +217,9 @@ class ProviderEvent:
 
     Attributes:
         ref: `job-chunk-index-attempt`; of a text that a recipient wrote the recipient's number, `+…`.
-        word: a value of `shared.domain.jobs.feedback.ProviderEventKind`: accepted, deferred, delivered, bounced, complained,
-            dropped, blocked, failed_temporarily, unsubscribed, resubscribed, stopped, started, pressed, written,
-            absent.
+        word: a value of `shared.domain.jobs.feedback.ProviderEventKind`: accepted, deferred, delivered, bounced,
+            complained, dropped, blocked, failed_temporarily, unsubscribed, resubscribed, stopped, started, pressed,
+            written, absent.
         at: Unix time in seconds, as the provider says.
         id: the provider's message id, or empty.
         code: the provider's code or SMTP status, or empty; of a text the number that it was written to.

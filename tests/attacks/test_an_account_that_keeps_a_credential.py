@@ -127,7 +127,7 @@ def test_a_suspension_has_the_turns_looked_at_within_seconds(world: World) -> No
     world.planner.react(hostile.id)
     honest = send_list(world, "honest", 5, account=OTHER)
     world.stores.pause(ACCOUNT)
-    assert world.turns.look_again() == 1
+    assert world.campaign_queue.look_again() == 1
     assert world.due_queue.receive() is None, "a window may be out"
     world.clock.advance(4)
     message = world.due_queue.receive()

@@ -8,7 +8,7 @@ from shared.adapters.dynamo.hooks.announcements import DynamoAnnouncements
 from shared.domain.hooks.announced import AnnouncedStates
 from shared.domain.hooks.kinds import HookPace
 from shared.ports import Announcements
-from tests.fakes.hooks.told import FakeToldChanges
+from tests.fakes.hooks.told import FakeAnnouncements
 from tests.fakes.stores import FakeStores, Stores
 from tests.fakes.tables import MotoStores
 
@@ -19,7 +19,7 @@ TTL = 1_900_000_000
 @pytest.fixture
 def told(stores: Stores) -> Announcements:
     if isinstance(stores, FakeStores):
-        return FakeToldChanges(stores.tap)
+        return FakeAnnouncements(stores.tap)
     assert isinstance(stores, MotoStores)
     return DynamoAnnouncements(stores.dynamo, records=stores.tables.records)
 

@@ -24,7 +24,7 @@ def world() -> World:
 
 
 def release(world: World, job: Job) -> bool:
-    return world.turns.released(world.job(job.id), world.ledgers.read_all(job.id))
+    return world.campaign_queue.released(world.job(job.id), world.ledgers.read_all(job.id))
 
 
 def looks(world: World) -> Iterator[tuple[float, str]]:
@@ -57,7 +57,7 @@ def test_the_first_returns_when_its_retry_is_due(world: World) -> None:
     other = next_one(world)
     world.planner.next("one")
     rests = world.job(job.id).rests_until
-    world.turns.come_back(job.id, rests)
+    world.campaign_queue.come_back(job.id, rests)
     found = [(round(1000 * wait), looked_at) for wait, looked_at in looks(world)]
     assert found == [(rests - world.clock.ms, job.id)]
     world.run(seconds=0)
@@ -68,7 +68,7 @@ def test_the_first_returns_when_its_retry_is_due(world: World) -> None:
 
 def test_a_return_after_the_longest_wait_of_a_queue_is_left_to_the_sweeper(world: World) -> None:
     for seconds in (-1.0, 0.0, LONGEST_S + 1):
-        world.turns.come_back("job", world.clock.ms + round(1000 * seconds))
+        world.campaign_queue.come_back("job", world.clock.ms + round(1000 * seconds))
     assert list(looks(world)) == []
 
 
@@ -84,7 +84,7 @@ def test_a_look_is_asked_for_once_until_it_has_come(world: World) -> None:
 def test_a_large_campaign_is_looked_at_less_often(world: World, chunks: int, seconds: float) -> None:
     job = replace(first_round(world), state=JobState.SENDING, chunks=chunks)
     other = next_one(world)
-    assert world.turns.released(job, [])
+    assert world.campaign_queue.released(job, [])
     assert list(looks(world)) == [(seconds, other.id)]
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_read_of_a_campaign_while_its_first_tries_go_on(
     world.send("one")
     first = world.ledgers.read_all(job.id)[0]
     world.tap.calls.clear()
-    assert not world.turns.released(world.job(job.id), [first])
+    assert not world.campaign_queue.released(world.job(job.id), [first])
     assert [x for x in world.tap.calls if x.startswith("ledgers.")] == ["ledgers.list_some"]
     assert list(looks(world)) == []
 
@@ -108,7 +108,7 @@ def test_with_nobody_behind_it_no_ledger_is_read(world: World) -> None:
     job = first_round(world)
     stored, ledgers = world.job(job.id), world.ledgers.read_all(job.id)
     world.tap.calls.clear()
-    assert not world.turns.released(stored, ledgers)
+    assert not world.campaign_queue.released(stored, ledgers)
     assert [x for x in world.tap.calls if x.startswith("ledgers.")] == []
 
 

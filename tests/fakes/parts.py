@@ -107,7 +107,7 @@ class Parts:
         self.recovery = self.recovering(self.breaker_cache)
         self.expired = self.expired_of(lambda: [c.id for c in self.settings.credentials], self.recovery)
         self.planner = Planner(lanes=self.lanes, standings=self.standings, **common)
-        self.turns = CampaignQueue(
+        self.campaign_queue = CampaignQueue(
             ledgers=self.ledgers,
             records=self.records,
             credentials=lambda: [c.id for c in self.settings.credentials],

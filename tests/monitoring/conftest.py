@@ -218,7 +218,7 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         retrier=world.retrier,
         fold_listeners=world.fold_listeners,
         ledgers_in=world.ledgers_in,
-        turns=world.turns,
+        turns=world.campaign_queue,
         planner=world.planner,
         tracker=world.tracker,
         sweeper=world.sweeper,

@@ -1,7 +1,7 @@
 """Texts that recipients send to a credential's own number: STOP ends a channel for them, START begins it again.
 
-Such a text belongs to no attempt. It comes as a `ProviderEvent` whose ref is the number that wrote (`from_number`). Its detail
-is the text, and its code is the number that it was written to. Source: docs/adr/0124.
+Such a text belongs to no attempt. It comes as a `ProviderEvent` whose ref is the number that wrote (`from_number`). Its
+detail is the text, and its code is the number that it was written to. Source: docs/adr/0124.
 """
 
 from collections.abc import Iterator, Sequence

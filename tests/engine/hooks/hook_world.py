@@ -18,7 +18,7 @@ from tests.fakes.faults import Crash
 from tests.fakes.hooks.endpoints import FakeEndpoints
 from tests.fakes.hooks.outside import FakeHookHints
 from tests.fakes.hooks.queue import FakeHookQueue
-from tests.fakes.hooks.told import FakeToldChanges
+from tests.fakes.hooks.told import FakeAnnouncements
 from tests.fakes.stores import FakeStores
 from tests.fakes.world import ACCOUNT, World
 
@@ -33,7 +33,7 @@ class HookWorld(World):
     def __init__(self, *credentials: Credential, provider_limit: int = 50) -> None:
         clock = FakeClock()
         stores = FakeStores(clock)
-        self.told = FakeToldChanges(stores.tap)
+        self.told = FakeAnnouncements(stores.tap)
         self.queue = FakeHookQueue(stores.tap)
         self.endpoints = FakeEndpoints(tap=stores.tap, queue=self.queue)
         self.hook_hints = FakeHookHints(stores.tap)

@@ -9,7 +9,7 @@ from shared.domain.times import Millis
 from tests.fakes.faults import Tap
 
 
-class FakeToldChanges:
+class FakeAnnouncements:
     """`ports.Announcements` in memory.
 
     Attributes:
