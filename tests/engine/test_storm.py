@@ -18,7 +18,7 @@ def test_a_lane_keeps_most_of_its_rate_in_a_storm(seed: int) -> None:
     assert weathered.single <= 5
 
 
-@pytest.mark.parametrize(("others", "latest"), [(40, 6), (0, 72)])
+@pytest.mark.parametrize(("others", "latest"), [(40, 3), (0, 72)])
 def test_what_fails_in_the_hands_of_a_new_worker_comes_again_soon_where_others_saw_the_provider_work(
     others: int, latest: float
 ) -> None:
@@ -41,5 +41,5 @@ def test_what_fails_in_the_hands_of_a_new_worker_comes_again_soon_where_others_s
         assert world.states(job.id) == [Cell.QUEUED]
         waits.append(ledger.not_before / 1000 - world.clock.now())
         world.clock.sleep(waits[-1])
-    assert 1 < waits[0] <= 3, "one failed call shows nothing"
+    assert 0 < waits[0] <= 2, "one failed call shows nothing"
     assert latest / 2 < waits[1] <= latest

@@ -217,8 +217,8 @@ LOSSES: Final = (
         "a message alone in its lane has used its tries before an outage is known",
         3,
         "shared/domain/lanes/backoff.py",
-        "Chance.UNKNOWN: (2.0, 5.0, 20.0, 120.0, 900.0),",
-        "Chance.UNKNOWN: (2.0, 5.0, 10.0, 20.0, 30.0),",
+        "Chance.UNKNOWN: (1.0, 5.0, 20.0, 120.0, 900.0),",
+        "Chance.UNKNOWN: (1.0, 2.0, 4.0, 8.0, 16.0),",
         "tests/engine/test_outages.py::test_a_message_alone_in_its_lane_has_a_try_left_after_a_quarter_of_an_hour[True]",
     ),
     Mutant(

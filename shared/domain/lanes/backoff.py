@@ -19,8 +19,8 @@ class Chance(Enum):
 
 # change: how long a failed message waits for its next attempt
 ROUND_DELAYS: Final[Mapping[Chance, tuple[float, ...]]] = {
-    Chance.GOOD: (2.0, 5.0, 10.0, 20.0, 30.0, 900.0),
-    Chance.UNKNOWN: (2.0, 5.0, 20.0, 120.0, 900.0),
+    Chance.GOOD: (1.0, 2.0, 4.0, 8.0, 16.0, 900.0),
+    Chance.UNKNOWN: (1.0, 5.0, 20.0, 120.0, 900.0),
     Chance.POOR: (10.0, 60.0, 300.0, 900.0),
 }
 """Seconds before the second, third, … round over a route; the last is that of all later ones.
