@@ -50,7 +50,6 @@ class ApiClient:
         self._clock = clock
         self._tell = tell
         self._headers = {
-            "Authorization": f"Bearer {target.key}",
             "Accept": "application/json, application/problem+json",
             "User-Agent": f"posthaste-cli/{version}",
         }
@@ -154,12 +153,13 @@ class ApiClient:
         """
         url = self._target.url
         answer = None
+        body = body if method != "GET" else b""
         try:
             answer = self._pool.request(
                 method,
                 url + path,
-                body=body if method != "GET" else None,
-                headers={**self._headers, **headers},
+                body=body or None,
+                headers={**self._headers, **headers, **self._authorization(method, url + path, headers, body)},
                 timeout=TIMEOUT,
                 retries=False,
                 redirect=False,
@@ -175,6 +175,10 @@ class ApiClient:
                 raise self._unreachable() from None
         self._met = True
         return answer, lost
+
+    def _authorization(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:  # noqa: ARG002 - of others
+        """Return the headers that say who makes a request."""
+        return {"Authorization": f"Bearer {self._target.key}"}
 
     def _pause(self, answer: urllib3.BaseHTTPResponse | None, n: int, *, repeatable: bool) -> float | None:
         """Return the seconds until the next try, None if there is to be none."""

@@ -11,6 +11,7 @@ from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
 from infra.functions.notices import NoticesConstruct
+from infra.functions.operators import OperatorsConstruct
 from infra.functions.schedules import SchedulesConstruct
 from infra.functions.workers import QueueWorker
 from infra.joining.grants import let_join
@@ -143,6 +144,14 @@ class Grants(Arns):
         serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
         self._identities(serve)
         let_join(console, self._storage)
+
+    def operators(self, operators: OperatorsConstruct) -> Function:
+        """Let operators, whom IAM has authorised, see what is done; return their function."""
+        serve = operators.serve
+        serve.allow(*READ, on=[self._storage.identities.table_arn])
+        serve.allow("dynamodb:Query", "dynamodb:PutItem", on=[self._storage.audit.table_arn])
+        serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
+        return serve
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""
@@ -342,13 +351,14 @@ class Grants(Arns):
         for function in (serve, call):
             function.allow("secretsmanager:GetSecretValue", on=[key])
 
-    def refuse_old_places(self, receive: Function) -> None:
+    def refuse_old_places(self, receive: Function, operate: Function) -> None:
         """Let no function write where identities and audit logs were before they had tables of their own.
 
-        They are read there until they have been moved, and for a rollback they stay there.
+        They are read there until they have been moved, and for a rollback they stay there. So what operators do is
+        noted in both places.
         """
         for construct in self._stack.node.find_all():
-            if isinstance(construct, Function) and construct is not receive:  # which has no right there at all
+            if isinstance(construct, Function) and construct not in (receive, operate):  # the first has no right there
                 construct.refuse(*WRITE, on=[self._storage.records.table_arn], partitions=OLD_PLACES)
 
     def key(self, schedules: SchedulesConstruct) -> None:

@@ -12,6 +12,7 @@ from infra.building.function import Function
 from infra.functions.console import ConsoleKey
 from infra.functions.hooks import HookKey
 from infra.functions.lane import LaneConstruct
+from infra.functions.operators import POLICIES
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.links import LinkKeys
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
@@ -21,6 +22,7 @@ from shared import contracts
 from shared.providers.needs import needs_of
 
 BUCKET: Final = "StorageBucket5CB7C8EA"
+API: Final = "ApiHttp17514DA7"
 _HERE: Final = "arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{name}"
 
 STACK: Final = {
@@ -121,6 +123,14 @@ def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
         "list of a hundred lanes exceeds what an inline policy may hold.",
         secrets: "The webhook function verifies the webhooks of every credential of this stage, by secrets that hold "
         "nothing else. By pattern: a list of a hundred secrets exceeds what an inline policy may hold.",
+        **{
+            _HERE.format(service="execute-api", name=f"<{API}>/$default/{route}"): "Operators call the routes of a "
+            "group, whose ids are made at run time."
+            for routes in POLICIES.values()
+            for route in routes
+        },
+        _HERE.format(service="cloudformation", name=f"stack/{contracts.prefix(deployment.stage)}/*"): "Operators ask "
+        "this stack for its API's address. Its ARN ends with an id that a call by its name does not have.",
         **_console(deployment),
         **_providers(deployment),
     }

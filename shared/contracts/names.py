@@ -102,6 +102,7 @@ HANDLERS: Final = {
     "call_hooks": "functions.dispatch.call_hooks.handler",
     "console": "functions.console.handler.handler",
     "join": "functions.dispatch.join.handler",
+    "operate": "functions.operate.handler.handler",
 }
 """Function → handler string.
 
@@ -119,6 +120,7 @@ HANDLERS: Final = {
 - call_hooks: posts them, by hints; every minute it looks for endpoints that no hint has named
 - console: pages for people
 - join: makes a person's first account, at the console's call
+- operate: what operators see and change, by the command
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
@@ -162,6 +164,8 @@ POST_PREFIX: Final = "W#"
 """Begins the partitions of `ops` in which the webhook function remembers posts, and the only ones it writes."""
 CONSOLE_PATHS: Final = ("/console", "/console/{proxy+}")
 """The paths of the console's pages."""
+OPERATE_PATH: Final = "/operate/{proxy+}"
+"""The paths of operators, whom IAM authorises."""
 WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from infra.functions.operators import POLICIES
 from shared import contracts
 from shared.domain.times import FUTURE
 from tests.infra.conftest import HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES, deployment
@@ -160,7 +161,7 @@ def test_what_runs_every_minute_keeps_its_failures(template: Template, service: 
 
 def test_functions(template: Template) -> None:
     functions = template.functions()
-    others = {"api", "webhooks", "plan", "log", "track", "due", "ingest", "export", "take"}
+    others = {"api", "webhooks", "plan", "log", "track", "due", "ingest", "export", "take", "operate"}
     assert set(functions) == {*SENDERS, *others, *EVERY_MINUTE}
     for function in functions.values():
         assert function["Runtime"] == "python3.13"
@@ -172,7 +173,7 @@ def test_functions(template: Template) -> None:
 
 def test_time_limits(aws: Template, local: Template) -> None:
     expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60, "export": 900}
-    expected |= {"notices": 60, "take": 60, "digest": 120}
+    expected |= {"notices": 60, "take": 60, "digest": 120, "operate": 29}
     for template, sender, ingest in ((aws, 120, 900), (local, 20, 12)):
         own = {**dict.fromkeys(SENDERS, sender), "ingest": ingest}
         assert {s: f["Timeout"] for s, f in template.functions().items()} == expected | own
@@ -257,6 +258,7 @@ def test_routes(template: Template) -> None:
     assert found == {
         "ANY /": "api",
         "ANY /{proxy+}": "api",
+        "ANY /operate/{proxy+}": "operate",
         "POST /webhooks/{provider}/{credential_id}": "webhooks",
     }
     (stage,) = template.of("ApiGatewayV2::Stage").values()
@@ -310,7 +312,7 @@ def test_outputs(template: Template, local: Template) -> None:
     found = {k: text(v["Value"]) for k, v in template.raw["Outputs"].items()}
     assert set(found) == {
         *("ApiId", "ApiUrl", "RecordsTable", "OpsTable", "BucketName", "FeedbackQueueUrl", "LaneUrlPrefix"),
-        *("AuditDays", "IdentitiesTable", "AuditTable"),
+        *("AuditDays", "IdentitiesTable", "AuditTable", *(f"{name}Policy" for name in POLICIES)),
         *(() if template is local else ("AlarmTopicArn",)),
     }
     assert found["ApiId"] == "<ApiHttp17514DA7>"
