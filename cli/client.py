@@ -222,7 +222,7 @@ class ApiClient:
 
         def text(advice: str) -> str:
             found = [*lines, *([advice] if advice else []), *([f"code: {code}"] if code else [])]
-            return "\n".join(clean(line.replace(self._target.key, "***")) for line in found)
+            return "\n".join(clean(self._masked(line)) for line in found)
 
         match answer.status:
             case 401 | 403:
@@ -239,6 +239,10 @@ class ApiClient:
             case _:
                 advice = f"try again in {wait:.0f} s" if wait else ""
                 return Failed(text(advice), problem=code)
+
+    def _masked(self, text: str) -> str:
+        """Return a text without the API key, which a server may have repeated."""
+        return text.replace(self._target.key, "***") if self._target.key else text
 
     def _other_key(self) -> str:
         """Return what to do about a key that the API refuses."""

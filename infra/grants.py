@@ -30,6 +30,8 @@ OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
 `identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
 they have been moved."""
+OLD_AUDIT: Final = ("A#*#AUDIT",)
+"""Those of them with audit logs: operators' entries are also where the version before reads them."""
 JOBS: Final = ("J#*",)
 """Partitions of `records` with jobs, their content and recipients, and of `ops` with their ledgers."""
 HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
@@ -145,12 +147,29 @@ class Grants(Arns):
         self._identities(serve)
         let_join(console, self._storage)
 
-    def operators(self, operators: OperatorsConstruct) -> Function:
-        """Let operators, whom IAM has authorised, see what is done; return their function."""
+    def operators(self, operators: OperatorsConstruct, dispatch: Dispatch, hooks: HooksConstruct) -> Function:
+        """Let operators, whom IAM has authorised, see what is done and redrive; return their function.
+
+        Args:
+            dispatch: the construct of functions whose failed runs are done again, as the other.
+        """
         serve = operators.serve
         serve.allow(*READ, on=[self._storage.identities.table_arn])
         serve.allow("dynamodb:Query", "dynamodb:PutItem", on=[self._storage.audit.table_arn])
         serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
+        serve.allow("dynamodb:PutItem", on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
+        every = [self._queue(f"{contracts.prefix(self._deployment.stage)}-*")]
+        serve.allow(*CONSUME, "sqs:SendMessage", on=every)
+        again = (dispatch.plan, dispatch.log, dispatch.sweep, hooks.gather)
+        serve.allow("lambda:InvokeFunction", on=[x.function.function_arn for x in again])
+        serve.allow("lambda:GetFunctionConfiguration", on=[self._functions()])
+        serve.allow("logs:FilterLogEvents", on=[self._log_groups()])
+        serve.allow(
+            "dynamodb:GetRecords",
+            "dynamodb:GetShardIterator",
+            on=[self._stream(self._storage.records), self._stream(self._storage.ops)],
+        )
+        serve.allow("lambda:ListEventSourceMappings", "cloudwatch:GetMetricData", on=["*"])
         return serve
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:

@@ -78,6 +78,7 @@ BY_KIND: Final[dict[type[Construct], dict[str, str]]] = {
     WorkQueue: WORK,
     ExpressQueue: WORK,
 }
+LISTS: Final = "lambda:ListEventSourceMappings and cloudwatch:GetMetricData know no resources."
 LIST_STREAMS: Final = "dynamodb:ListStreams, which Lambda's poller needs, knows no resources."
 
 
@@ -110,6 +111,16 @@ def _console(deployment: DeploymentSettings) -> dict[str, str]:
     }
 
 
+def _operators(deployment: DeploymentSettings) -> dict[str, str]:
+    """Return what the operators' function redrives."""
+    own = f"{contracts.prefix(deployment.stage)}-*"
+    return {
+        _HERE.format(service="sqs", name=own): "Operators redrive the dead letters of every queue of this stage.",
+        _HERE.format(service="lambda", name=f"function:{own}"): "Operators are shown why a message died.",
+        _HERE.format(service="logs", name=f"log-group:{own}"): "As the functions that write them.",
+    }
+
+
 def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
     """Return resource → reason of every wildcard within a name that a policy may have, as cdk-nag prints them."""
     lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
@@ -131,6 +142,7 @@ def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
         },
         _HERE.format(service="cloudformation", name=f"stack/{contracts.prefix(deployment.stage)}/*"): "Operators ask "
         "this stack for its API's address. Its ARN ends with an id that a call by its name does not have.",
+        **_operators(deployment),
         **_console(deployment),
         **_providers(deployment),
     }
@@ -168,6 +180,9 @@ def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
                 _acknowledge(construct, findings)
     for resource, reason in {**wildcards(deployment), **_nested(stack, deployment)}.items():
         _acknowledge(stack, {f"AwsSolutions::AwsSolutions-IAM5[Resource::{resource}]": reason})
+    operate = stack.node.find_child("Operators")
+    _acknowledge(operate, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": LISTS})
+    _acknowledge(operate, {"Serverless::Serverless-LambdaStarPermissions": LISTS})
     for reader in stream_readers(stack):
         _acknowledge(reader, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": LIST_STREAMS})
         _acknowledge(reader, {"Serverless::Serverless-LambdaStarPermissions": LIST_STREAMS})

@@ -119,7 +119,18 @@ class PosthasteStack(Stack):
         grants.hooks(hooks, api.serve, dispatch)
         self._events(deployment, feedback)
         operators = grants.operators(
-            OperatorsConstruct(self, "Operators", deployment=deployment, code=code, environment=environment, api=api)
+            OperatorsConstruct(
+                self,
+                "Operators",
+                deployment=deployment,
+                code=code,
+                environment=environment,
+                api=api,
+                sweep=dispatch.sweep,
+                gather=hooks.gather,
+            ),
+            dispatch,
+            hooks,
         )
         grants.console(
             self._console(

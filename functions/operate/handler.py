@@ -28,7 +28,7 @@ def services() -> OperateServices:
     return OperateServices()
 
 
-early(services)
+early(services, lambda: services().accounts)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:

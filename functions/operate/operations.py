@@ -3,6 +3,7 @@
 from typing import Final
 
 from functions.operate import audit
+from functions.operate.queues import routes as queues
 from shared.web.routing import Route
 
-ROUTES: Final[tuple[Route, ...]] = (*audit.ROUTES,)
+ROUTES: Final[tuple[Route, ...]] = (*audit.ROUTES, *queues.ROUTES)

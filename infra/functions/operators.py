@@ -19,6 +19,7 @@ from shared import contracts
 MEMORY_MB: Final = 1024
 POLICIES: Final[Mapping[str, Sequence[str]]] = {
     "Viewer": ("GET/operate/*",),
+    "Operator": ("GET/operate/*", "*/operate/queues/*"),
 }
 """Policy → the methods and paths that it grants."""
 
@@ -46,6 +47,8 @@ class OperatorsConstruct(Construct):
         code: Code,
         environment: Mapping[str, str],
         api: Api,
+        sweep: Function,
+        gather: Function,
     ) -> None:
         super().__init__(scope, construct_id)
         self.serve = Function(
@@ -56,7 +59,11 @@ class OperatorsConstruct(Construct):
             name="operate",
             seconds=SECONDS,
             memory=MEMORY_MB,
-            environment=environment,
+            environment={
+                **environment,
+                contracts.ENV_SWEEP_FUNCTION: sweep.function.function_arn,
+                contracts.ENV_GATHER_FUNCTION: gather.function.function_arn,
+            },
         )
         api.http.add_routes(
             path=contracts.OPERATE_PATH,

@@ -3,6 +3,7 @@
 import os
 import threading
 import uuid
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -28,6 +29,8 @@ class OperatorsFunction:
     def __init__(self) -> None:
         self.clock: Clock = FakeClock()
         self.settings: Settings | None = None
+        self.variables: Mapping[str, str] = {}
+        """Variables that differ from those of a stage of moto."""
         self.arn = ARN
         """The caller, whatever keys have signed."""
         self.asked: list[tuple[str, str]] = []
@@ -56,7 +59,7 @@ class OperatorsFunction:
 
     def begin(self, clock: Clock) -> None:
         """Forget what another test has left."""
-        self.clock, self.settings, self.arn, self.asked = clock, None, ARN, []
+        self.clock, self.settings, self.variables, self.arn, self.asked = clock, None, {}, ARN, []
 
     def close(self) -> None:
         self._server.shutdown()
@@ -94,6 +97,7 @@ class OperatorsFunction:
             contracts.ENV_RECORDS_TABLE: f"{stage}-records",
             contracts.ENV_OPS_TABLE: f"{stage}-ops",
             contracts.ENV_LANE_URL_PREFIX: f"{account}/{contracts.lane_queue_name(stage, '')}",
+            **self.variables,
         }
 
 
