@@ -54,6 +54,7 @@ class ApiClient:
             "User-Agent": f"posthaste-cli/{version}",
         }
         self._pool = connections(target.url)
+        self._tries = TRIES
         self._met = False
 
     @property
@@ -132,9 +133,9 @@ class ApiClient:
 
     def _call(self, method: str, path: str, body: bytes, headers: Mapping[str, str], *, again: bool) -> dict[str, Any]:
         answer: urllib3.BaseHTTPResponse | None = None
-        for n in range(TRIES):
+        for n in range(self._tries):
             answer, lost = self._request(method, path, body, headers)
-            pause = self._pause(answer, n, repeatable=again or not lost) if n < TRIES - 1 else None
+            pause = self._pause(answer, n, repeatable=again or not lost) if n < self._tries - 1 else None
             if pause is None:
                 break
             self._clock.sleep(pause)

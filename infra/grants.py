@@ -32,6 +32,10 @@ OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
 they have been moved."""
 OLD_AUDIT: Final = ("A#*#AUDIT",)
 """Those of them with audit logs: operators' entries are also where the version before reads them."""
+SWITCHED: Final = ("A#*", "P#*", "SYS")
+"""Partitions of `records` with what pauses accounts and everything, and of `ops` with credentials."""
+WOKEN: Final = ("A#*#WAKE",)
+"""Partitions of `records` with what wakes jobs that a pause has held back."""
 JOBS: Final = ("J#*",)
 """Partitions of `records` with jobs, their content and recipients, and of `ops` with their ledgers."""
 HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
@@ -158,8 +162,14 @@ class Grants(Arns):
         serve.allow("dynamodb:Query", "dynamodb:PutItem", on=[self._storage.audit.table_arn])
         serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
         serve.allow("dynamodb:PutItem", on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
-        every = [self._queue(f"{contracts.prefix(self._deployment.stage)}-*")]
-        serve.allow(*CONSUME, "sqs:SendMessage", on=every)
+        tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
+        serve.allow("dynamodb:UpdateItem", on=tables, partitions=SWITCHED)
+        serve.allow("dynamodb:PutItem", on=tables[:1], partitions=WOKEN)
+        serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
+        stage = self._deployment.stage
+        work = [self._queue(f"{contracts.prefix(stage)}-{name}") for name in contracts.WORK_QUEUES]
+        serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[*work, self._lanes()])
+        serve.allow(*CONSUME, on=[self._queue(name) for name in contracts.dead_queue_names(stage)])
         again = (dispatch.plan, dispatch.log, dispatch.sweep, hooks.gather)
         serve.allow("lambda:InvokeFunction", on=[x.function.function_arn for x in again])
         serve.allow("lambda:GetFunctionConfiguration", on=[self._functions()])
@@ -379,6 +389,7 @@ class Grants(Arns):
         for construct in self._stack.node.find_all():
             if isinstance(construct, Function) and construct not in (receive, operate):  # the first has no right there
                 construct.refuse(*WRITE, on=[self._storage.records.table_arn], partitions=OLD_PLACES)
+        operate.refuse(*WRITE[1:], on=[self._storage.records.table_arn], partitions=OLD_PLACES)
 
     def key(self, schedules: SchedulesConstruct) -> None:
         """Let everything that reads or writes use the customer's key, where there is one."""

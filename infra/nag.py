@@ -115,7 +115,8 @@ def _operators(deployment: DeploymentSettings) -> dict[str, str]:
     """Return what the operators' function redrives."""
     own = f"{contracts.prefix(deployment.stage)}-*"
     return {
-        _HERE.format(service="sqs", name=own): "Operators redrive the dead letters of every queue of this stage.",
+        _HERE.format(service="sqs", name=contracts.dead_queue_names(deployment.stage)[0]): "Operators redrive the dead "
+        "letters of every lane. By pattern: a list of a hundred lanes exceeds what an inline policy may hold.",
         _HERE.format(service="lambda", name=f"function:{own}"): "Operators are shown why a message died.",
         _HERE.format(service="logs", name=f"log-group:{own}"): "As the functions that write them.",
     }

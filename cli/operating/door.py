@@ -28,15 +28,20 @@ _KINDS: Final[Mapping[int, type[CommandError]]] = {400: Misused, 404: NotFound, 
 
 
 class OperatorClient(ApiClient):
-    """A client of the operators' routes. Paths are without `ROOT`."""
+    """A client of the operators' routes. Paths are without `ROOT`.
 
-    def __init__(self, found: OperatedDeployment, clock: Clock) -> None:
+    Args:
+        tries: how often a call is made that gets no answer, or a fault; 0: as often as others.
+    """
+
+    def __init__(self, found: OperatedDeployment, clock: Clock, *, tries: int = 0) -> None:
         from botocore.auth import SigV4Auth  # noqa: PLC0415 - other commands start without it
 
         address = found.api_url()
         check_address(address, "request", name="the API's address")
         super().__init__(Destination(address + ROOT, ""), clock, tell, installed_version())
         self._found = found
+        self._tries = tries or self._tries
         self._signer = SigV4Auth(found.credentials(), SERVICE, found.session.region_name)
 
     def send(self, method: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,16 +86,19 @@ def segment(name: str) -> str:
 
 
 @contextmanager
-def door(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[tuple[OperatorClient, OperatedDeployment]]:
+def door(
+    ctx: typer.Context, stage: str, *, aws: bool, tries: int = 0
+) -> Iterator[tuple[OperatorClient, OperatedDeployment]]:
     """Yield a client of a deployment's operators' function, and the deployment. Errors of AWS become one line.
 
     Args:
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
+        tries: as of the client.
     """
     found = deployment(stage, aws=aws)
     with aws_errors(found.where):
-        client = OperatorClient(found, surroundings(ctx).clock)
+        client = OperatorClient(found, surroundings(ctx).clock, tries=tries)
         try:
             yield client, found
         finally:

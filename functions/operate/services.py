@@ -14,9 +14,15 @@ from shared.lazy import PartOf, lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.queues import dead_letters, redrive
     from shared.domain.queues.dead_letters import QueuePlace
+    from shared.engine import pool
+    from shared.engine.jobs import stop
 else:
+    (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
+    (pool,) = lazy("shared.engine", "pool")
+    (stop,) = lazy("shared.engine.jobs", "stop")
     dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
 
 part = PartOf["OperateServices"]()
@@ -36,6 +42,25 @@ class OperateServices(Deployment):
     dead_letters = part(
         lambda d: dead_letters.DeadLetterQueues(
             d.sqs, d.aws.later("cloudwatch"), d.aws.later("lambda"), d.aws.later("logs")
+        )
+    )
+
+    switches = part(
+        lambda d: switchboard.Switchboard(
+            d.dynamo.client,
+            records=d.records_table,
+            ops=d.ops_table,
+            clock=d.clock,
+            audit_days=d.settings.audit_days,
+            homes=d.homes,
+        )
+    )
+    open_work = part(
+        lambda d: stop.OpenWork(
+            records=d.records,
+            slots=d.slots,
+            stopper=stop.Stopper(records=d.records, clock=d.clock),
+            pool=pool.ThreadPool(),
         )
     )
 

@@ -1,6 +1,7 @@
 """The operators' door: who is let in, what is refused and how the command says it."""
 
 import json
+import re
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,6 +12,7 @@ from functions.operate.handler import respond
 from functions.operate.operations import ROUTES
 from functions.operate.services import OperateServices
 from infra.functions.operators import POLICIES
+from infra.local.paths import ROOT
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.domain.audit import EVERYONE, audited
@@ -119,3 +121,10 @@ def test_each_route_is_granted_by_a_policy_and_a_get_by_the_viewers() -> None:
         }
         assert granting, route.path
         assert ("Viewer" in granting) == (route.method == "GET"), route.path
+
+
+def test_the_page_for_operators_has_each_route_and_each_policy() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:GET|POST|PUT|DELETE) /operate/[\w/{}]+)`", page))
+    assert named == {f"{route.method} {route.path}" for route in ROUTES}
+    assert set(re.findall(r"`(\w+)Policy`", page)) == set(POLICIES)

@@ -75,6 +75,7 @@ def test_each_policy_lets_its_operators_call_its_routes_and_no_others(operator: 
         assert call(environment, "audit")[0] == 0
         assert call(environment, "queue", "list")[0] == 0
         assert call(environment, "redrive", "export", "--dry-run")[0] == 0
+        assert call(environment, "rate", "list")[0] == 0
     for environment in (nobody, {**viewer, "AWS_SECRET_ACCESS_KEY": "forged"}):
         code, out, err = call(environment, "audit")
         assert (code, out, "may not make it" in err) == (NOT_AUTHORISED, "", True)
@@ -88,6 +89,25 @@ def test_what_a_viewer_must_not_a_viewer_cannot(inside: Inside, operator: Any, c
     assert inside.waiting(dead) == 1
     assert call(operator("Operator"), "redrive", "export", "--discard", "--yes")[0] == 0
     assert inside.waiting(dead) == 0
+
+
+def test_an_operator_turns_each_switch_by_the_function_s_rights(operator: Any, call: Call) -> None:
+    """The function writes tables and both copies of the audit log in one transaction, as IAM judges it."""
+    viewer, someone = operator("Viewer"), operator("Operator")
+    assert call(viewer, "pause", "--credential", "test")[0] == NOT_AUTHORISED
+    try:
+        for words in (("--credential", "test"), ("--all", "--yes")):
+            code, out, err = call(someone, "pause", *words, "--reason", "drill")
+            assert (code, "writes the switch itself" in err) == (0, False), err
+            assert "is paused" in out
+    finally:
+        for words in (("--credential", "test"), ("--all", "--yes")):
+            code, out, err = call(someone, "resume", *words)
+            assert (code, "is resumed" in out) == (0, True), err
+    assert call(someone, "rate", "set", "test", "50")[0] == 0
+    assert call(someone, "rate", "reset", "test")[0] == 0
+    assert call(someone, "credential", "close-breaker", "test")[0] == 0
+    assert "deployment.resumed" in call(viewer, "audit", "--action", "deployment.resumed")[1]
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -15,7 +15,6 @@ from tests.infra.template import Template, listed, target
 SCANS = {"dynamodb:Scan", "dynamodb:PartiQLSelect"}
 LANES = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:posthaste-dev-lane-*"
 OWN = "arn:<AWS::Partition>:{}:<AWS::Region>:<AWS::AccountId>:"
-QUEUES = f"{OWN.format('sqs')}posthaste-dev-*"
 SCHEDULE = "arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/"
 SECRET = "arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:posthaste-dev/credential/"
 WEBHOOK_SECRET = SECRET.replace("/credential/", "/webhook/")
@@ -93,8 +92,8 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
         ("*", "dynamodb:ListStreams"): {"plan", "log"},
         ("*", "lambda:ListEventSourceMappings"): {"operate"},
         ("*", "cloudwatch:GetMetricData"): {"operate"},
-        **{(QUEUES, f"sqs:{x}"): {"operate"} for x in ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility")},
-        **{(QUEUES, f"sqs:{x}"): {"operate"} for x in ("GetQueueAttributes", "SendMessage")},
+        **{(f"{LANES}-dlq", f"sqs:{x}"): {"operate"} for x in ("ReceiveMessage", "GetQueueAttributes")},
+        **{(f"{LANES}-dlq", f"sqs:{x}"): {"operate"} for x in ("DeleteMessage", "ChangeMessageVisibility")},
         (f"{OWN.format('lambda')}function:posthaste-dev-*", "lambda:GetFunctionConfiguration"): {"operate"},
         (f"{OWN.format('logs')}log-group:posthaste-dev-*", "logs:FilterLogEvents"): {"operate"},
         (LANES, "sqs:SendMessage"): {
@@ -108,8 +107,11 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
             "notices",
             "digest",
             "take",
+            "operate",
         },
-        (LANES, "sqs:GetQueueAttributes"): {"api", "plan", "log", "track", "sweep", "notices", "digest", "take"},
+        (LANES, "sqs:GetQueueAttributes"): {
+            *("api", "plan", "log", "track", "sweep", "notices", "digest", "take", "operate"),
+        },
         (f"{OBJECTS}contents/*", "s3:GetObject"): {*SENDERS, "api", "sweep"},
         (f"{OBJECTS}contents/*", "s3:PutObject"): {"api", "sweep", "digest"},
         (f"{OBJECTS}contents/mails/*", "s3:GetObject"): {"log", "notices"},
