@@ -283,21 +283,18 @@ class OperatedDeployment:
     def _outputs(self) -> Mapping[str, str]:
         return {x["OutputKey"]: str(x["OutputValue"]) for x in self.stack().get("Outputs", [])}
 
-    def client(self, service: str, region: str | None = None, *, patience: int = 0, attempts: int = 0) -> Any:
+    def client(self, service: str, region: str | None = None, *, attempts: int = 0) -> Any:
         """Return a client of an AWS service.
 
         Args:
-            patience: seconds that an answer may take, if it is more than the usual.
             attempts: how often a call is made that is throttled, if it is more than the usual.
         """
         options = dict(self.options)
-        if patience or attempts:
+        if attempts:
             from botocore.config import Config  # noqa: PLC0415 - see above
 
-            more: dict[str, Any] = {"read_timeout": patience} if patience else {}
-            if attempts:
-                more["retries"] = {"mode": "standard", "total_max_attempts": attempts}
-            options["config"] = options["config"].merge(Config(**more))
+            more = Config(retries={"mode": "standard", "total_max_attempts": attempts})
+            options["config"] = options["config"].merge(more)
         return self.session.client(service, region_name=region, **options)  # type: ignore[call-overload]
 
     @contextmanager
