@@ -55,11 +55,11 @@ class ApiClient:
         self._clock = clock
         self._tell = tell
         self._headers = {
-            "Authorization": f"Bearer {target.key}",
             "Accept": "application/json, application/problem+json",
             "User-Agent": f"posthaste-cli/{version}",
         }
         self._pool = connections(target.url)
+        self._tries = TRIES
         self._met = False
 
     @property
@@ -130,9 +130,9 @@ class ApiClient:
 
     def _call(self, method: str, path: str, body: bytes, headers: Mapping[str, str], *, again: bool) -> dict[str, Any]:
         answer: urllib3.BaseHTTPResponse | None = None
-        for n in range(TRIES):
+        for n in range(self._tries):
             answer, lost = self._request(method, path, body, headers)
-            pause = self._pause(answer, n, repeatable=again or not lost) if n < TRIES - 1 else None
+            pause = self._pause(answer, n, repeatable=again or not lost) if n < self._tries - 1 else None
             if pause is None:
                 break
             self._clock.sleep(pause)
@@ -151,12 +151,13 @@ class ApiClient:
         """
         url = self._target.url
         answer = None
+        body = body if method != "GET" else b""
         try:
             answer = self._pool.request(
                 method,
                 url + path,
-                body=body if method != "GET" else None,
-                headers={**self._headers, **headers},
+                body=body or None,
+                headers={**self._headers, **headers, **self._authorization(method, url + path, headers, body)},
                 timeout=TIMEOUT,
                 retries=False,
                 redirect=False,
@@ -172,6 +173,10 @@ class ApiClient:
                 raise self._unreachable() from None
         self._met = True
         return answer, lost
+
+    def _authorization(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:  # noqa: ARG002 - of others
+        """Return the headers that say who makes a request."""
+        return {"Authorization": f"Bearer {self._target.key}"}
 
     def _pause(self, answer: urllib3.BaseHTTPResponse | None, n: int, *, repeatable: bool) -> float | None:
         """Return the seconds until the next try, None if there is to be none."""
@@ -215,7 +220,7 @@ class ApiClient:
 
         def text(advice: str) -> str:
             found = [*lines, *([advice] if advice else []), *([f"code: {code}"] if code else [])]
-            return "\n".join(clean(line.replace(self._target.key, "***")) for line in found)
+            return "\n".join(clean(self._masked(line)) for line in found)
 
         match answer.status:
             case 401 | 403:
@@ -232,6 +237,10 @@ class ApiClient:
             case _:
                 advice = f"try again in {wait:.0f} s" if wait else ""
                 return Failed(text(advice), problem=code)
+
+    def _masked(self, text: str) -> str:
+        """Return a text without the API key, which a server may have repeated."""
+        return text.replace(self._target.key, "***") if self._target.key else text
 
     def _other_key(self) -> str:
         """Return what to do about a key that the API refuses."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.environment import AWS_ENDPOINT, LocalCloud, local_cloud
+from cli.environment import AWS_ENDPOINT, URL, LocalCloud, local_cloud
 from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound, Unreachable
 from shared.contracts import (
     AUDIT_DAYS,
@@ -31,6 +31,7 @@ from shared.ports import Clock, Retriable
 
 if TYPE_CHECKING:
     import boto3
+    from botocore.credentials import Credentials
 
     from shared.adapters.dynamo.accounts.accounts import Accounts
     from shared.adapters.dynamo.audit import DynamoJournal
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.homes import Homes
 
 ENV_STAGE: Final = "POSTHASTE_STAGE"
+ENV_OPERATE_URL: Final = "POSTHASTE_OPERATE_URL"
+"""The API's address as operators call it; without it the stack is asked."""
 DEFAULT_STAGE: Final = "dev"
+API_OUTPUT: Final = "ApiUrl"
 RECORDS_OUTPUT: Final = "RecordsTable"
 OPS_OUTPUT: Final = "OpsTable"
 IDENTITIES_OUTPUT: Final = "IdentitiesTable"
@@ -80,6 +84,7 @@ class OperatedDeployment:
         session: of boto3.
         options: of every client of that session.
         records: the table's name, empty until asked for.
+        api: the API's address, without a slash at its end; empty until asked for.
     """
 
     stage: str
@@ -88,6 +93,23 @@ class OperatedDeployment:
     options: Mapping[str, Any]
     local: bool
     records: str = ""
+    api: str = ""
+
+    def api_url(self) -> str:
+        """Return the API's address, without a slash at its end; NotFound if there is no such deployment."""
+        return self.api or self.output(API_OUTPUT).rstrip("/")
+
+    def credentials(self) -> "Credentials":
+        """Return the operator's AWS credentials.
+
+        Raises:
+            NoCredentialsError: there are none.
+        """
+        from botocore.exceptions import NoCredentialsError  # noqa: PLC0415 - see above
+
+        if (found := self.session.get_credentials()) is None:
+            raise NoCredentialsError
+        return found
 
     def accounts(self, clock: Clock) -> "Accounts":
         """Return the accounts of this deployment; NotFound if there is no such deployment."""
@@ -261,21 +283,18 @@ class OperatedDeployment:
     def _outputs(self) -> Mapping[str, str]:
         return {x["OutputKey"]: str(x["OutputValue"]) for x in self.stack().get("Outputs", [])}
 
-    def client(self, service: str, region: str | None = None, *, patience: int = 0, attempts: int = 0) -> Any:
+    def client(self, service: str, region: str | None = None, *, attempts: int = 0) -> Any:
         """Return a client of an AWS service.
 
         Args:
-            patience: seconds that an answer may take, if it is more than the usual.
             attempts: how often a call is made that is throttled, if it is more than the usual.
         """
         options = dict(self.options)
-        if patience or attempts:
+        if attempts:
             from botocore.config import Config  # noqa: PLC0415 - see above
 
-            more: dict[str, Any] = {"read_timeout": patience} if patience else {}
-            if attempts:
-                more["retries"] = {"mode": "standard", "total_max_attempts": attempts}
-            options["config"] = options["config"].merge(Config(**more))
+            more = Config(retries={"mode": "standard", "total_max_attempts": attempts})
+            options["config"] = options["config"].merge(more)
         return self.session.client(service, region_name=region, **options)  # type: ignore[call-overload]
 
     @contextmanager
@@ -301,7 +320,8 @@ def _on_aws(stage: str) -> OperatedDeployment:
     where = os.environ.get(AWS_ENDPOINT) or f"AWS {session.region_name}"
     options = {"config": Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3})}
     records = os.environ.get(ENV_RECORDS_TABLE, "")
-    return OperatedDeployment(stage, where, session, options, local=False, records=records)
+    api = os.environ.get(ENV_OPERATE_URL, "").rstrip("/")
+    return OperatedDeployment(stage, where, session, options, local=False, records=records, api=api)
 
 
 def _session() -> Any:
@@ -366,7 +386,8 @@ def _local(stage: str, local: LocalCloud) -> OperatedDeployment:
         "endpoint_url": local.values[AWS_ENDPOINT],
         "config": Config(proxies={}, connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3}),
     }
-    return OperatedDeployment(stage, f"the local cloud ({local.file})", session, options, local=True)
+    api = local.values.get(URL, "").rstrip("/")
+    return OperatedDeployment(stage, f"the local cloud ({local.file})", session, options, local=True, api=api)
 
 
 @contextmanager

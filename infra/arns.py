@@ -43,6 +43,21 @@ class Arns:
         """Return the ARN of a queue by its name: a reference from a nested stack back would be a circle."""
         return self._stack.format_arn(service="sqs", resource=name)
 
+    def _functions(self) -> str:
+        """Return the ARN of every function of the stack and of stacks nested in it: all names begin with its own."""
+        name = f"{contracts.prefix(self._deployment.stage)}-*"
+        return self._stack.format_arn(
+            service="lambda", resource="function", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
+        )
+
+    def _log_groups(self) -> str:
+        """Return the ARN of every function's log group, which CloudFormation names as it does the function."""
+        stack = contracts.prefix(self._deployment.stage)
+        name = f"/aws/cloudformation/{stack}/*" if self._deployment.local else f"{stack}-*"
+        return self._stack.format_arn(
+            service="logs", resource="log-group", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
+        )
+
     def _lanes(self) -> str:
         name = contracts.lane_queue_name(self._deployment.stage, "*")
         return self._stack.format_arn(service="sqs", resource=name)

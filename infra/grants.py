@@ -11,6 +11,7 @@ from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
 from infra.functions.notices import NoticesConstruct
+from infra.functions.operators import OperatorsConstruct
 from infra.functions.schedules import SchedulesConstruct
 from infra.functions.workers import QueueWorker
 from infra.joining.grants import let_join
@@ -30,6 +31,12 @@ OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
 `identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
 they have been moved."""
+OLD_AUDIT: Final = ("A#*#AUDIT",)
+"""Those of them with audit logs: operators' entries are also where the version before reads them."""
+SWITCHED: Final = ("A#*", "P#*", "SYS")
+"""Partitions of `records` with what pauses accounts and everything, and of `ops` with credentials."""
+WOKEN: Final = ("A#*#WAKE",)
+"""Partitions of `records` with what wakes jobs that a pause has held back."""
 JOBS: Final = ("J#*",)
 """Partitions of `records` with jobs, their content and recipients, and of `ops` with their ledgers."""
 HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
@@ -144,6 +151,37 @@ class Grants(Arns):
         serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
         self._identities(serve)
         let_join(console, self._storage)
+
+    def operators(self, operators: OperatorsConstruct, dispatch: Dispatch, hooks: HooksConstruct) -> Function:
+        """Let operators, whom IAM has authorised, see what is done and redrive; return their function.
+
+        Args:
+            dispatch: the construct of functions whose failed runs are done again, as the other.
+        """
+        serve = operators.serve
+        serve.allow(*READ, on=[self._storage.identities.table_arn])
+        serve.allow("dynamodb:Query", "dynamodb:PutItem", on=[self._storage.audit.table_arn])
+        serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
+        serve.allow("dynamodb:PutItem", on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
+        tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
+        serve.allow("dynamodb:UpdateItem", on=tables, partitions=SWITCHED)
+        serve.allow("dynamodb:PutItem", on=tables[:1], partitions=WOKEN)
+        serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
+        stage = self._deployment.stage
+        work = [self._queue(f"{contracts.prefix(stage)}-{name}") for name in contracts.WORK_QUEUES]
+        serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[*work, self._lanes()])
+        serve.allow(*CONSUME, on=[self._queue(name) for name in contracts.dead_queue_names(stage)])
+        again = (dispatch.plan, dispatch.log, dispatch.sweep, hooks.gather)
+        serve.allow("lambda:InvokeFunction", on=[x.function.function_arn for x in again])
+        serve.allow("lambda:GetFunctionConfiguration", on=[self._functions()])
+        serve.allow("logs:FilterLogEvents", on=[self._log_groups()])
+        serve.allow(
+            "dynamodb:GetRecords",
+            "dynamodb:GetShardIterator",
+            on=[self._stream(self._storage.records), self._stream(self._storage.ops)],
+        )
+        serve.allow("lambda:ListEventSourceMappings", "cloudwatch:GetMetricData", on=["*"])
+        return serve
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""
@@ -343,14 +381,16 @@ class Grants(Arns):
         for function in (serve, call):
             function.allow("secretsmanager:GetSecretValue", on=[key])
 
-    def refuse_old_places(self, receive: Function) -> None:
+    def refuse_old_places(self, receive: Function, operate: Function) -> None:
         """Let no function write where identities and audit logs were before they had tables of their own.
 
-        They are read there until they have been moved, and for a rollback they stay there.
+        They are read there until they have been moved, and for a rollback they stay there. So what operators do is
+        noted in both places.
         """
         for construct in self._stack.node.find_all():
-            if isinstance(construct, Function) and construct is not receive:  # which has no right there at all
+            if isinstance(construct, Function) and construct not in (receive, operate):  # the first has no right there
                 construct.refuse(*WRITE, on=[self._storage.records.table_arn], partitions=OLD_PLACES)
+        operate.refuse(*WRITE[1:], on=[self._storage.records.table_arn], partitions=OLD_PLACES)
 
     def key(self, schedules: SchedulesConstruct) -> None:
         """Let everything that reads or writes use the customer's key, where there is one."""

@@ -10,6 +10,7 @@ from constructs import Construct, IConstruct
 from infra.arns import identity_rights
 from infra.building.function import Function
 from infra.functions.lane import LaneConstruct
+from infra.functions.operators import POLICIES
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.keys import ConsoleKey, HookKey, LinkKeys
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
@@ -19,6 +20,7 @@ from shared import contracts
 from shared.providers.needs import needs_of
 
 BUCKET: Final = "StorageBucket5CB7C8EA"
+API: Final = "ApiHttp17514DA7"
 _HERE: Final = "arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{name}"
 
 STACK: Final = {
@@ -74,6 +76,7 @@ BY_KIND: Final[dict[type[Construct], dict[str, str]]] = {
     WorkQueue: WORK,
     ExpressQueue: WORK,
 }
+LISTS: Final = "lambda:ListEventSourceMappings and cloudwatch:GetMetricData know no resources."
 LIST_STREAMS: Final = "dynamodb:ListStreams, which Lambda's poller needs, knows no resources."
 
 
@@ -106,6 +109,17 @@ def _console(deployment: DeploymentSettings) -> dict[str, str]:
     }
 
 
+def _operators(deployment: DeploymentSettings) -> dict[str, str]:
+    """Return what the operators' function redrives."""
+    own = f"{contracts.prefix(deployment.stage)}-*"
+    return {
+        _HERE.format(service="sqs", name=contracts.dead_queue_names(deployment.stage)[0]): "Operators redrive the dead "
+        "letters of every lane. By pattern: a list of a hundred lanes exceeds what an inline policy may hold.",
+        _HERE.format(service="lambda", name=f"function:{own}"): "Operators are shown why a message died.",
+        _HERE.format(service="logs", name=f"log-group:{own}"): "As the functions that write them.",
+    }
+
+
 def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
     """Return resource → reason of every wildcard within a name that a policy may have, as cdk-nag prints them."""
     lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
@@ -119,6 +133,15 @@ def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
         "list of a hundred lanes exceeds what an inline policy may hold.",
         secrets: "The webhook function verifies the webhooks of every credential of this stage, by secrets that hold "
         "nothing else. By pattern: a list of a hundred secrets exceeds what an inline policy may hold.",
+        **{
+            _HERE.format(service="execute-api", name=f"<{API}>/$default/{route}"): "Operators call the routes of a "
+            "group, whose ids are made at run time."
+            for routes in POLICIES.values()
+            for route in routes
+        },
+        _HERE.format(service="cloudformation", name=f"stack/{contracts.prefix(deployment.stage)}/*"): "Operators ask "
+        "this stack for its API's address. Its ARN ends with an id that a call by its name does not have.",
+        **_operators(deployment),
         **_console(deployment),
         **_providers(deployment),
     }
@@ -156,6 +179,9 @@ def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
                 _acknowledge(construct, findings)
     for resource, reason in {**wildcards(deployment), **_nested(stack, deployment)}.items():
         _acknowledge(stack, {f"AwsSolutions::AwsSolutions-IAM5[Resource::{resource}]": reason})
+    operate = stack.node.find_child("Operators")
+    _acknowledge(operate, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": LISTS})
+    _acknowledge(operate, {"Serverless::Serverless-LambdaStarPermissions": LISTS})
     for reader in stream_readers(stack):
         _acknowledge(reader, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": LIST_STREAMS})
         _acknowledge(reader, {"Serverless::Serverless-LambdaStarPermissions": LIST_STREAMS})

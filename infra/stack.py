@@ -25,6 +25,7 @@ from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
 from infra.functions.notices import NoticesConstruct
+from infra.functions.operators import OperatorsConstruct
 from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import webhooks
 from infra.grants import Grants
@@ -117,6 +118,20 @@ class PosthasteStack(Stack):
         hooks = self._hooks(deployment, code, environment, storage)
         grants.hooks(hooks, api.serve, dispatch)
         self._events(deployment, feedback)
+        operators = grants.operators(
+            OperatorsConstruct(
+                self,
+                "Operators",
+                deployment=deployment,
+                code=code,
+                environment=environment,
+                api=api,
+                sweep=dispatch.sweep,
+                gather=hooks.gather,
+            ),
+            dispatch,
+            hooks,
+        )
         grants.console(
             self._console(
                 deployment, code, {**environment, **schedules.environment, **lists.environment}, storage, api
@@ -138,12 +153,11 @@ class PosthasteStack(Stack):
                 hooks=hooks,
                 api=api,
             )
-        grants.refuse_old_places(receive)
+        grants.refuse_old_places(receive, operators)
         grants.key(schedules)
         self._outputs(api, environment, deployment.settings.audit_days)
         refuse_crowded(self, deployment)
-        if not deployment.local:
-            self._advise(deployment)
+        self._advise(deployment)
 
     def _events(self, deployment: DeploymentSettings, feedback: Feedback) -> None:
         """Create what brings events of AWS services in this region to the feedback queue."""
@@ -159,7 +173,9 @@ class PosthasteStack(Stack):
             CfnOutput(self, topic_output(topic), value=made.topic.topic_arn)
 
     def _advise(self, deployment: DeploymentSettings) -> None:
-        """Say what the lanes reserve, and check the templates by the rules of cdk-nag."""
+        """Say what the lanes reserve, and check the templates by the rules of cdk-nag; not on the local cloud."""
+        if deployment.local:
+            return
         if deployment.reserved:
             Annotations.of(self).add_info_v2(
                 "posthaste:reserved",

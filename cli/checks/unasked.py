@@ -4,10 +4,10 @@ from botocore import exceptions as sdk
 
 from cli.checks import Finding, Level, account
 from cli.deployment import FORBIDDEN, REFUSED
-from cli.errors import NotAuthorised, NotFound
+from cli.errors import CommandError, NotAuthorised
 from shared.ports import Clock, Retriable
 
-UNASKED = (sdk.BotoCoreError, sdk.ClientError, NotFound, Retriable)
+UNASKED = (sdk.BotoCoreError, sdk.ClientError, CommandError, Retriable)
 """The errors that a check may raise instead of returning findings."""
 _NOBODY = (sdk.NoCredentialsError, sdk.PartialCredentialsError, sdk.TokenRetrievalError, sdk.SSOError)
 
@@ -21,7 +21,7 @@ def unasked(name: str, error: Exception) -> Finding:
     if isinstance(error, _NOBODY) or code_of(error) in REFUSED - FORBIDDEN:
         raise error
     do = "try again; if this continues, check the AWS Health Dashboard"
-    if isinstance(error, NotFound):
+    if isinstance(error, CommandError):
         says, do = str(error), ""
     elif isinstance(error, sdk.ClientError) and code_of(error) in FORBIDDEN:
         says, do = f"your identity may not call {error.operation_name} ({code_of(error)})", "use one that may"

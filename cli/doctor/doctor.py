@@ -24,7 +24,7 @@ from cli.doctor.context import Patient, environment
 from cli.doctor.secrets import first_accounts, identities, look
 from cli.doctor.stacks import NOT_DEPLOYED
 from cli.errors import ExitCode, Misused, NotFound
-from cli.operating.queues import rows as queue_rows
+from cli.operating.door import OperatorClient
 from cli.output import Json, clean, counted, emit, say, surroundings
 from shared.contracts import (
     ENV_SETTINGS,
@@ -262,7 +262,11 @@ def _address(patient: Patient) -> list[Finding]:
 
 
 def _dead(patient: Patient) -> list[Finding]:
-    return stack.queues(queue_rows(patient.found, patient.clock.now()))
+    client = OperatorClient(patient.found, patient.clock)
+    try:
+        return stack.queues(client.get("/queues")["items"])
+    finally:
+        client.close()
 
 
 def _breakers(patient: Patient) -> list[Finding]:

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from cli.hooks.operating import accepted, hook_desk
 from cli.operating.accounts import Desk
-from cli.operating.audit import entries
 from cli.operating.notifiers import Office, done, office_of
 from cli.output import counted, moment
 from shared.domain.audit import HOURLY, Act, Event
@@ -92,6 +91,16 @@ def _acts(journal: Journal, owner: str, key_id: str) -> dict[str, dict[str, None
         for entry in entries(journal, space, PAGE, actor=key_id):
             acts.setdefault(entry.kind, {})[_subject(entry)] = None
     return acts
+
+
+def entries(journal: Journal, owner: str, size: int, *, actor: str) -> Iterator[Event]:
+    """Yield the entries of one actor in one log, newest first. `size`: entries that are read at a time."""
+    after = ""
+    while True:
+        page, after = journal.page(owner, actor=actor, after=after, limit=size)
+        yield from page
+        if not after:
+            return
 
 
 def _subject(entry: Event) -> str:

@@ -11,7 +11,7 @@ from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deploymen
 from cli.errors import Misused, NotFound
 from cli.output import Json, counted, emit, emit_all, emit_or_say, moment, say, surroundings, table
 from shared.domain.accounts import MAX_NAME, is_account_id
-from shared.domain.audit import has_address, operator
+from shared.domain.audit import checked_reason, operator
 from shared.domain.namespaces import KeyKind
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ Account = Annotated[
 
 Channels = Annotated[str, typer.Option("--channel", metavar="CHANNEL", help="One of sms, voice and whatsapp.")]
 
-MAX_REASON: Final = 100
-"""Characters of why an account is suspended."""
 NO_SENDER: Final = "a sender is an address (news@example.com) or a domain (example.com)"
 
 
@@ -81,10 +79,10 @@ def _no_account(text: str) -> NotFound:
 
 def reason_of(text: str) -> str:
     """Return a reason as the audit log takes it; Misused if it is empty or too long, or if it names somebody."""
-    trimmed = text.strip()
-    if not trimmed or len(trimmed) > MAX_REASON or not trimmed.isprintable() or has_address(trimmed):
-        raise Misused(f"a reason has 1 to {MAX_REASON} printable characters, and no address or phone number in it")
-    return trimmed
+    try:
+        return checked_reason(text)
+    except ValueError as refused:
+        raise Misused(str(refused)) from None
 
 
 def resolve(accounts: "Accounts", text: str) -> str:

@@ -1,39 +1,24 @@
-"""`posthaste audit`: who did what, straight from the deployment's table, or by the API with a key of the account."""
+"""`posthaste audit`: who did what, by the operators' door, or by the API with a key of the account."""
 
 import difflib
-import heapq
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from cli.client import connect
-from cli.deployment import Aws, Stage, aws_errors, deployment
+from cli.deployment import Aws, Stage
 from cli.errors import Misused
-from cli.operating.accounts import kind_wanted, resolve
-from cli.output import Json, emit_all, moment, surroundings, table
-from shared.domain.audit import EVERYONE, Act, Event
-from shared.domain.namespaces import TEST, KeyKind, is_team, namespace, namespaces_of, team_space
-from shared.domain.namespaces import owner as owner_of
-from shared.ports import Journal
-
-if TYPE_CHECKING:
-    from shared.adapters.dynamo.accounts.accounts import Accounts
+from cli.operating.accounts import kind_wanted
+from cli.operating.door import OperatorClient, door
+from cli.output import Json, emit_all, moment, table
+from shared.domain.audit import EVERYONE, Act
+from shared.domain.namespaces import KeyKind
 
 COLUMNS: Final = ("at", "action", "subject", "actor", "more")
 PAGE: Final = 1000
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Which entries are shown. `action`, `actor`: only of this one, empty for all; `limit`: the most, newest first."""
-
-    action: str
-    actor: str
-    limit: int
 
 
 def show(
@@ -69,8 +54,10 @@ def show(
     if mine:
         rows = list(islice((row for row in _by_the_api(ctx, action, kind) if actor in ("", row["actor"])), limit))
     else:
-        wanted = _Wanted(action, actor, limit)
-        rows = _operated(ctx, account, wanted, stage, aws=aws, kind=kind, everything=everything)
+        asked = {"account": account, "kind": kind.value, "everything": str(everything).lower()}
+        asked |= {"action": action, "actor": actor}
+        with door(ctx, stage, aws=aws) as (client, _):
+            rows = list(islice(_entries(client, asked, limit), limit))
     if json:
         emit_all(rows)
         return
@@ -110,90 +97,15 @@ def _by_the_api(ctx: typer.Context, action: str, kind: KeyKind) -> Iterator[Row]
         yield from page
 
 
-def _operated(
-    ctx: typer.Context,
-    account: str,
-    wanted: _Wanted,
-    stage: str,
-    *,
-    aws: bool,
-    kind: KeyKind,
-    everything: bool,
-) -> list[Row]:
-    """Return entries as operators read them, newest first.
-
-    Args:
-        account: the account's id; empty for the deployment's log.
-        stage: the stage's name; empty for the default one.
-        aws: whether AWS is meant even if a local cloud is up.
-        everything: whether the logs of all accounts and of the deployment are meant.
-    """
-    found = deployment(stage, aws=aws)
-    clock = surroundings(ctx).clock
-    with aws_errors(found.where):
-        accounts = found.accounts(clock)
-        owners = _owners(accounts, account, kind, everything=everything)
-        journal = found.journal(clock)
-        size = min(PAGE, wanted.limit)
-        logs = [entries(journal, owner, size, action=wanted.action, actor=wanted.actor) for owner in owners]
-        newest = list(islice(heapq.merge(*logs, key=lambda event: event.at, reverse=True), wanted.limit))
-        names = _names(accounts, newest)
-    return [_row(event, names) for event in newest]
-
-
-def _owners(accounts: "Accounts", account: str, kind: KeyKind, *, everything: bool) -> list[str]:
-    """Return whose logs are meant.
-
-    Args:
-        account: an account's id or name; empty for the deployment's own log.
-        everything: whether all logs are meant.
-    """
-    if everything:
-        return [EVERYONE, *(name for x in accounts.list_accounts() for name in namespaces_of(x.id))]
-    if not account:
-        return [EVERYONE]
-    whose = resolve(accounts, account)
-    return [namespace(team_space(whose) if kind is KeyKind.TEAM else whose, test=kind is KeyKind.TEST)]
-
-
-def entries(journal: Journal, owner: str, size: int, *, action: str = "", actor: str = "") -> Iterator[Event]:
-    """Yield the entries of one log, newest first.
-
-    Args:
-        size: entries that are read at a time.
-        action: only entries of this kind; empty for all.
-        actor: only entries of this actor; empty for all.
-    """
-    after = ""
+def _entries(client: OperatorClient, asked: Mapping[str, str], limit: int) -> Iterator[Row]:
+    """Yield entries as operators read them, newest first. `limit`: how many are wanted."""
+    before = 0
     while True:
-        page, after = journal.page(owner, kind=action, actor=actor, after=after, limit=size)
-        yield from page
-        if not after:
+        page = client.get("/audit", {**asked, "limit": str(min(PAGE, limit)), "before": str(before)})
+        yield from ({**row, "at": moment(row["at"])} for row in page["items"])
+        before = page["before"]
+        if not before:
             return
-
-
-def _names(accounts: "Accounts", events: list[Event]) -> Mapping[str, str]:
-    """Return the names of the keys that did something, by their ids."""
-    owners = {_account(event) for event in events} - {EVERYONE}
-    return {key.id: key.name for owner in sorted(owners) for key in accounts.list_keys(owner) if key.name}
-
-
-def _account(event: Event) -> str:
-    return owner_of(event.account.removesuffix(TEST))
-
-
-def _row(event: Event, names: Mapping[str, str]) -> Row:
-    return {
-        "at": moment(event.at),
-        "account_id": None if event.account == EVERYONE else _account(event),
-        "test": event.account.endswith(TEST),
-        "team": is_team(event.account),
-        "action": event.kind,
-        "subject": event.id,
-        "actor": event.actor,
-        "actor_name": names.get(event.actor),
-        "data": dict(event.data),
-    }
 
 
 def _whose(row: Row) -> str:

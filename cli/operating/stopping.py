@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.deployment import Aws, Stage, aws_errors
-from cli.errors import CommandError, Misused, NotFound
+from cli.deployment import Aws, Stage
+from cli.errors import Misused, NotFound
 from cli.operating.accounts import Desk, opened, reason_of, resolve
 from cli.output import Json, counted, emit_all, moment, say, surroundings, table, tell
 from cli.sending.words import left_of, state_words
@@ -32,8 +32,6 @@ job_app = typer.Typer(help="Jobs of all accounts: find and stop them, without an
 COLUMNS: Final = ("job_id", "account_id", "kind", "state", "created_at", "scheduled_at", "total", "key", "from")
 KINDS: Final = ("batch", "campaign", DIGEST, MAIL)
 PAGE: Final = 100
-COUNTED: Final = 1_000
-"""Open jobs that a question counts: ten reads of a hundred."""
 SETTLED_S: Final = 40.0
 """Seconds after a revocation from which no process takes the key any more (30), and the index shows what it made."""
 
@@ -84,25 +82,6 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
             ledgers=DynamoLedgers(dynamo, found.ops()), journal=found.journal(clock), pool=ThreadPool(), clock=clock
         ),
     )
-
-
-def left_words(desk: Desk, clock: Clock) -> str:
-    """Return how many messages of a deployment's jobs are not sent, for a question: of at most `COUNTED` jobs.
-
-    A deployment whose functions or jobs cannot be read still has its kill switch: then the number is not known.
-    """
-    messages = jobs = seen = 0
-    try:
-        with aws_errors(desk.where), working(desk, clock) as work:
-            for page in work.jobs.pages(lambda _job: True):
-                left = [left_of(job.counts) for job in page]
-                messages, jobs, seen = messages + sum(left), jobs + sum(map(bool, left)), seen + len(page)
-                if seen >= COUNTED:
-                    break
-    except CommandError:
-        return "an unknown number of messages"
-    more = "at least " if seen >= COUNTED else ""
-    return f"{more}{counted(messages, 'message')} of {counted(jobs, 'job')}"
 
 
 @job_app.command("list")

@@ -1,32 +1,30 @@
 """`posthaste pause | resume | rate`: kill switches, which take effect within 3 seconds and without a deploy.
 
-They are operators' commands, straight to the deployment's tables. An audit log has each change and who made it.
+They go by the operators' door. `pause --all` has a way of its own to the tables, for the day when the door is shut.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from cli.asking import NOTHING, Yes, check_can_ask, confirm
-from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
-from cli.errors import Misused, NotFound
-from cli.operating.accounts import Desk, reason_of, resolve
-from cli.operating.stopping import left_words
-from cli.output import Json, emit, emit_all, moment, say, surroundings, table, tell
+from cli.deployment import Aws, OperatedDeployment, Stage
+from cli.errors import CommandError, Failed, Misused, NotFound, Unreachable
+from cli.operating.accounts import reason_of
+from cli.operating.door import OperatorClient, door, segment
+from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.audit import operator
-from shared.domain.lanes.switches import EVERYTHING, Switch
+from shared.domain.lanes.switches import EVERYTHING
 from shared.ports import Clock
-
-if TYPE_CHECKING:
-    from shared.adapters.dynamo.credentials.switchboard import Setting, Switchboard
 
 rate_app = typer.Typer(help="Rates of credentials, up to what cdk.json declares.", no_args_is_help=True)
 
 STILL_SENDING: Final = f"{NOTHING}; what is not paused is still being sent"
 COLUMNS: Final = ("credential_id", "channel", "declared", "rate", "paused_since", "reason")
+SHUT: Final = (Failed, NotFound, Unreachable)
+"""How a command ends if the door is not there, or does not answer."""
 
 OneCredential = Annotated[str, typer.Option("--credential", metavar="ID", help="One credential, as in cdk.json.")]
 OneAccount = Annotated[str, typer.Option("--account", metavar="ACCOUNT", help="One account, by id or name.")]
@@ -35,65 +33,34 @@ Reason = Annotated[str, typer.Option(help="The reason, for the audit log and for
 CredentialId = Annotated[str, typer.Argument(metavar="CREDENTIAL_ID", help="As in cdk.json.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """A deployment's switches, and what it declares, which is asked for only where it matters."""
-
-    switches: "Switchboard"
-    found: OperatedDeployment
-    where: str
-
-    @property
-    def by(self) -> str:
-        """The operator, as the audit log names them; asks AWS."""
-        return operator(self.found.who())
-
-    def waiting(self, clock: Clock) -> str:
-        """Return how many messages wait, for a question."""
-        return left_words(Desk(self.found.accounts(clock), self.where, self.found), clock)
-
-    def declared(self, credential: str) -> float:
-        """Return a credential's declared rate; NotFound if there is no such credential."""
-        settings = self.found.settings()
-        try:
-            return settings.credential(credential).rate
-        except KeyError:
-            known = ", ".join(c.id for c in settings.credentials)
-            raise NotFound(f"no credential {credential} ({self.where}); there are: {known or 'none'}") from None
+def _where(found: OperatedDeployment) -> str:
+    return f"stage {found.stage}, {found.where}"
 
 
 @contextmanager
-def _opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Board]:
-    found = deployment(stage, aws=aws)
-    with aws_errors(found.where):
-        switches = found.switchboard(surroundings(ctx).clock)
-        yield Board(switches, found, f"stage {found.stage}, {found.where}")
-
-
-@contextmanager
-def _checked() -> Iterator[None]:
-    """Turn what the board refuses into a line."""
+def _unchanged() -> Iterator[None]:
+    """Say that a change which the door refuses was not made."""
     try:
         yield
-    except ValueError as refused:
+    except Misused as refused:
         raise Misused(f"nothing was changed: {refused}") from None
 
 
-@contextmanager
-def _turning(
-    ctx: typer.Context, stage: str, credential: str, account: str, *, everything: bool, aws: bool
-) -> Iterator[tuple[Board, Switch]]:
-    """Open the board, and find the switch that the options name."""
-    with _opened(ctx, stage, aws=aws) as board, _checked():
-        if bool(credential) + bool(account) + everything != 1:
-            raise Misused("add one of --credential ID, --account ACCOUNT and --all")
-        switch = EVERYTHING
-        if credential:
-            board.declared(credential)
-            switch = Switch(credential=credential)
-        elif account:
-            switch = Switch(account=resolve(board.found.accounts(surroundings(ctx).clock), account))
-        yield board, switch
+def _body(credential: str, account: str, *, everything: bool, reason: str) -> dict[str, Any]:
+    """Return what is switched, as the door takes it; Misused unless the options name one thing."""
+    if bool(credential) + bool(account) + everything != 1:
+        raise Misused("add one of --credential ID, --account ACCOUNT and --all")
+    return {"credential": credential, "account": account, "everything": everything, "reason": reason}
+
+
+def _waiting(client: OperatorClient) -> str:
+    """Return how many messages are not sent, for a question. If that cannot be found out, there is still the switch."""
+    try:
+        found = client.get("/switches/waiting")
+    except CommandError:
+        return "an unknown number of messages"
+    more = "at least " if found["more"] else ""
+    return f"{more}{counted(found['messages'], 'message')} of {counted(found['jobs'], 'job')}"
 
 
 def close_breaker(
@@ -106,26 +73,24 @@ def close_breaker(
 ) -> None:
     """Close a credential's circuit breaker: its senders call the provider again within 3 seconds."""
     why = reason_of(reason)
-    with _opened(ctx, stage, aws=aws) as board, _checked():
-        board.declared(credential_id)
-        changed = board.switches.close_breaker(credential_id, by=board.by, reason=why)
+    with door(ctx, stage, aws=aws) as (client, found):
+        changed = client.send("POST", f"/switches/breakers/{segment(credential_id)}/close", {"reason": why})["changed"]
     if json:
         emit({"credential_id": credential_id, "breaker": "closed", "changed": changed})
     elif changed:
-        say(f"the breaker of {credential_id} is closed ({board.where}): senders call it again within 3 seconds")
+        say(f"the breaker of {credential_id} is closed ({_where(found)}): senders call it again within 3 seconds")
         say("if the provider still fails, it opens again after a few calls")
     else:
         say(f"the breaker of {credential_id} is not open")
 
 
-def _name(switch: Switch) -> str:
-    return switch.credential or switch.account or "everything"
+def _name(switched: dict[str, Any]) -> str:
+    return str(switched["credential_id"] or switched["account_id"] or "everything")
 
 
-def _document(switch: Switch) -> dict[str, Any]:
-    if switch == EVERYTHING:
-        return {"all": True}
-    return {"credential_id": switch.credential} if switch.credential else {"account_id": switch.account}
+def _document(switched: dict[str, Any]) -> dict[str, Any]:
+    named = {name: switched[name] for name in ("credential_id", "account_id") if switched[name]}
+    return named or {"all": True}
 
 
 def pause(
@@ -147,21 +112,36 @@ def pause(
     why = reason_of(reason)
     around = surroundings(ctx)
     check_can_ask(around, yes=yes or not everything, json=json)
-    with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
+    with door(ctx, stage, aws=aws, tries=1 if everything else 0) as (client, found):
+        body = _body(credential, account, everything=everything, reason=why)
         if everything and not yes:
-            asked = f"Pause all sending of {board.where}, with {board.waiting(around.clock)} not sent yet?"
+            asked = f"Pause all sending of {_where(found)}, with {_waiting(client)} not sent yet?"
             confirm(around, asked, yes=yes, json=json, otherwise=(STILL_SENDING,))
-        changed = board.switches.pause(switch, by=board.by, reason=why)
-        stands = board.switches.read(switch)[switch]
+        try:
+            done = client.send("POST", "/switches/pause", body)
+        except SHUT as shut:
+            if not everything:
+                raise
+            tell(f"{str(shut).splitlines()[0]}; so this command writes the switch itself, with your right on the table")
+            done = _pause_all(found, around.clock, why)
     if json:
-        emit({**_document(switch), "paused": True, "changed": changed, "reason": stands.reason})
-    elif changed:
+        emit({**_document(done), "paused": True, "changed": done["changed"], "reason": done["now"]["reason"]})
+    elif done["changed"]:
         say(
-            f"{_name(switch)} is paused ({board.where}): claimed messages still go out within 3 seconds, the rest waits"
+            f"{_name(done)} is paused ({_where(found)}): claimed messages still go out within 3 seconds, the rest waits"
         )
-        say(f"to end it:  posthaste resume {_flag(switch)}")
+        say(f"to end it:  posthaste resume {_flag(done)}")
     else:
-        say(f"{_name(switch)} is already paused, since {moment(stands.since)}: {stands.reason}")
+        say(f"{_name(done)} is already paused, since {moment(done['now']['since'])}: {done['now']['reason']}")
+
+
+def _pause_all(found: OperatedDeployment, clock: Clock, reason: str) -> dict[str, Any]:
+    """Pause everything straight in the table; return what the door would have answered."""
+    switches = found.switchboard(clock)
+    changed = switches.pause(EVERYTHING, by=operator(found.who()), reason=reason)
+    now = switches.read(EVERYTHING)[EVERYTHING]
+    state = {"since": now.since, "reason": now.reason}
+    return {"credential_id": None, "account_id": None, "changed": changed, "now": state}
 
 
 def resume(
@@ -183,28 +163,30 @@ def resume(
     why = reason_of(reason)
     around = surroundings(ctx)
     check_can_ask(around, yes=yes or not everything, json=json)
-    with _turning(ctx, stage, credential, account, everything=everything, aws=aws) as (board, switch):
+    with door(ctx, stage, aws=aws) as (client, found):
+        body = _body(credential, account, everything=everything, reason=why)
         if everything and not yes:
-            asked = f"Resume all sending of {board.where}, with {board.waiting(around.clock)} not sent yet?"
+            asked = f"Resume all sending of {_where(found)}, with {_waiting(client)} not sent yet?"
             confirm(around, asked, yes=yes, json=json)
-        changed = board.switches.resume(switch, by=board.by, reason=why)
-        above = board.switches.read(EVERYTHING)[EVERYTHING]
+        done = client.send("POST", "/switches/resume", body)
     if json:
-        emit({**_document(switch), "paused": False, "changed": changed})
-    elif changed:
-        say(f"{_name(switch)} is resumed ({board.where}): waiting messages continue within seconds")
+        emit({**_document(done), "paused": False, "changed": done["changed"]})
+    elif done["changed"]:
+        say(f"{_name(done)} is resumed ({_where(found)}): waiting messages continue within seconds")
     else:
-        say(f"{_name(switch)} is not paused")
-    if above.switches.paused:
+        say(f"{_name(done)} is not paused")
+    above = done["above"]
+    if above["paused"]:
         tell(
-            f"everything is paused since {moment(above.since)}: {above.reason}; end that with `posthaste resume --all`"
+            f"everything is paused since {moment(above['since'])}: {above['reason']}; "
+            "end that with `posthaste resume --all`"
         )
 
 
-def _flag(switch: Switch) -> str:
-    if switch == EVERYTHING:
-        return "--all"
-    return f"--credential {switch.credential}" if switch.credential else f"--account {switch.account}"
+def _flag(switched: dict[str, Any]) -> str:
+    if switched["credential_id"]:
+        return f"--credential {switched['credential_id']}"
+    return f"--account {switched['account_id']}" if switched["account_id"] else "--all"
 
 
 @rate_app.command("set")
@@ -238,47 +220,36 @@ def reset_rate(
 
 def _set(ctx: typer.Context, credential: str, rate: float, reason: str, stage: str, *, aws: bool, json: bool) -> None:
     why = reason_of(reason)
-    with _opened(ctx, stage, aws=aws) as board, _checked():
-        declared = board.declared(credential)
-        changed = board.switches.set_rate(credential, rate, ceiling=declared, by=board.by, reason=why)
-    now = rate or declared
+    with door(ctx, stage, aws=aws) as (client, found), _unchanged():
+        body = {"rate": rate, "reason": why}
+        done = client.send("PUT", f"/switches/rates/{segment(credential)}", body)
     if json:
-        emit({"credential_id": credential, "rate": now, "declared": declared, "changed": changed})
-    elif changed:
-        say(f"{credential} sends {now:g} of {declared:g} messages per second, within 3 seconds ({board.where})")
+        emit(done)
+    elif done["changed"]:
+        now = f"{done['rate']:g} of {done['declared']:g}"
+        say(f"{credential} sends {now} messages per second, within 3 seconds ({_where(found)})")
     else:
-        say(f"{credential} sends {now:g} of {declared:g} messages per second already")
+        say(f"{credential} sends {done['rate']:g} of {done['declared']:g} messages per second already")
 
 
 @rate_app.command("list")
 def list_rates(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List the credentials' present and declared rates, and pauses with time and reason."""
-    with _opened(ctx, stage, aws=aws) as board:
-        declared = board.found.settings().credentials
-        stands = board.switches.read(EVERYTHING, *(Switch(credential=c.id) for c in declared))
-        rows = [
-            {
-                "credential_id": c.id,
-                "channel": c.channel,
-                "declared": c.rate,
-                **_row(stands[Switch(credential=c.id)], c.rate),
-            }
-            for c in declared
-        ]
-    above = stands[EVERYTHING]
+    with door(ctx, stage, aws=aws) as (client, found):
+        listed = client.get("/switches")
+    above = listed["above"]
+    rows = [
+        {
+            **{name: row[name] for name in ("credential_id", "channel", "declared", "rate", "paused")},
+            "paused_since": moment(row["since"]),
+            "reason": row["reason"] or None,
+        }
+        for row in listed["items"]
+    ]
     if json:
-        above_all = {"all_paused_since": moment(above.since), "all_reason": above.reason or None}
+        above_all = {"all_paused_since": moment(above["since"]), "all_reason": above["reason"] or None}
         emit_all({**row, **above_all} for row in rows)
         return
-    table(COLUMNS, rows, empty=f"no credential is declared ({board.where})")
-    if above.switches.paused:
-        tell(f"everything is paused since {moment(above.since)}: {above.reason}")
-
-
-def _row(stands: "Setting", declared: float) -> dict[str, Any]:
-    return {
-        "rate": stands.switches.within(declared),
-        "paused": stands.switches.paused,
-        "paused_since": moment(stands.since),
-        "reason": stands.reason or None,
-    }
+    table(COLUMNS, rows, empty=f"no credential is declared ({_where(found)})")
+    if above["paused"]:
+        tell(f"everything is paused since {moment(above['since'])}: {above['reason']}")

@@ -28,7 +28,7 @@ LOCK: Final = "requirements/runtime.txt"
 LAMBDA_PYTHON: Final = "3.13"
 LAMBDA_PLATFORM: Final = "aarch64-manylinux2014"
 SERVICES: Final = (
-    *("cloudwatch", "dynamodb", "dynamodbstreams", "lambda", "s3", "scheduler", "secretsmanager"),
+    *("cloudwatch", "dynamodb", "dynamodbstreams", "lambda", "logs", "s3", "scheduler", "secretsmanager"),
     *("sesv2", "sqs"),
 )
 """AWS services that the functions have clients of. Of 430 models in botocore, 27 of its 29 MB, these are left."""

@@ -40,6 +40,8 @@ RETENTION: Final[Mapping[int, RetentionDays]] = {
 }
 
 
+BATCHED: Final = frozenset({"sqs:SendMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"})
+"""Actions that are also those of a call with several messages."""
 _NAMED: Final = {"dynamodb:LeadingKeys": "false"}
 """`ForAllValues` holds of a request that names no key at all."""
 
@@ -127,7 +129,7 @@ class Function(Construct):
             conditions: more of them, operator → key → values.
         """
         if self._deployment.local:  # the emulator asks for sqs:SendMessageBatch too, which on AWS is the same action
-            actions = tuple(a.replace("sqs:SendMessage", "sqs:SendMessage*") for a in actions)
+            actions = tuple(f"{a}*" if a in BATCHED else a for a in actions)
         within = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(partitions)}, "Null": _NAMED}
         every = {**(within if partitions else {}), **(conditions or {})}
         self._policy.add_statements(

@@ -33,6 +33,9 @@ ENV_PEOPLE_TABLE: Final = "POSTHASTE_PEOPLE_TABLE"
 """The console's users, memberships and sessions."""
 ENV_JOIN_FUNCTION: Final = "POSTHASTE_JOIN_FUNCTION"
 """The function that makes people's first accounts; without it they have to be invited."""
+ENV_SWEEP_FUNCTION: Final = "POSTHASTE_SWEEP_FUNCTION"
+ENV_GATHER_FUNCTION: Final = "POSTHASTE_GATHER_FUNCTION"
+"""Functions that operators have run once more after one of their runs failed."""
 ENV_LOOPBACK: Final = "POSTHASTE_LOOPBACK"
 """Set on the local cloud only, where webhooks may be posted to this machine."""
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
@@ -102,6 +105,7 @@ HANDLERS: Final = {
     "call_hooks": "functions.dispatch.call_hooks.handler",
     "console": "functions.console.handler.handler",
     "join": "functions.dispatch.join.handler",
+    "operate": "functions.operate.handler.handler",
 }
 """Function → handler string.
 
@@ -119,6 +123,7 @@ HANDLERS: Final = {
 - call_hooks: posts them, by hints; every minute it looks for endpoints that no hint has named
 - console: pages for people
 - join: makes a person's first account, at the console's call
+- operate: what operators see and change, by the command
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
@@ -162,6 +167,8 @@ POST_PREFIX: Final = "W#"
 """Begins the partitions of `ops` in which the webhook function remembers posts, and the only ones it writes."""
 CONSOLE_PATHS: Final = ("/console", "/console/{proxy+}")
 """The paths of the console's pages."""
+OPERATE_PATH: Final = "/operate/{proxy+}"
+"""The paths of operators, whom IAM authorises."""
 WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
 
 
@@ -172,11 +179,16 @@ def prefix(stage: str) -> str:
 
 DEAD_ENDING: Final = "-dlq"
 """Ends the name of a queue with dead letters."""
-QUEUES: Final = (
-    *("feedback", "due", "ingest", "export", "inbox", "digest", "hooks", "calls", "calls-slow"),
-    *("plan", "log", "sweep", "notices", "gather_hooks", "call_hooks"),
-)
-"""The queues of dead letters besides those of lanes, without the prefix. The second line's hold failure reports."""
+WORK_QUEUES: Final = ("feedback", "due", "ingest", "export", "inbox", "digest", "hooks", "calls", "calls-slow")
+"""The queues of work besides those of lanes, without the prefix."""
+REPORT_QUEUES: Final = ("plan", "log", "sweep", "notices", "gather_hooks", "call_hooks")
+"""Functions whose queues of dead letters hold reports of invocations that failed."""
+QUEUES: Final = (*WORK_QUEUES, *REPORT_QUEUES)
+"""The queues of dead letters besides those of lanes, without the prefix."""
+
+
+DEAD_LETTER_HOLD: Final = 300
+"""Seconds for which a dead letter in hand is hidden from others; much more than handling ten messages takes."""
 
 
 def dead_queue_url(lanes: str, name: str) -> str:

@@ -182,6 +182,22 @@ def has_address(text: str) -> bool:
     return _ADDRESS.search(text) is not None
 
 
+MAX_REASON: Final = 100
+"""Characters of an operator's reason."""
+
+
+def checked_reason(text: str) -> str:
+    """Return an operator's reason without spaces around it.
+
+    Raises:
+        ValueError: it is empty, over `MAX_REASON`, not printable, or names somebody.
+    """
+    trimmed = text.strip()
+    if not trimmed or len(trimmed) > MAX_REASON or not trimmed.isprintable() or has_address(trimmed):
+        raise ValueError(f"a reason has 1 to {MAX_REASON} printable characters, and no address or phone number in it")
+    return trimmed
+
+
 def audited(
     account: str, at: Millis, name: str, act: str, actor: str, data: Mapping[str, str | int] | None = None
 ) -> Event:

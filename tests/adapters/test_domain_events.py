@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from cli.operating.redrive import matches
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.domain_events import alarm, read
 from shared.adapters.dynamo.notices.updates import log_actions
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
+from shared.adapters.queues.redrive import matches
 from shared.contracts import HOOKS_OPS_FILTERS, HOOKS_RECORDS_FILTERS
 from shared.domain.campaigns.campaign import Upload, UploadState
 from shared.domain.digests.window import EventPart, opened

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from cli.main import app
 from shared.contracts import INDEX_MINE, INDEX_OPEN, secret_name
 from tests.cli.fakes import API_KEY, Done, FakeApi, FakeClock, Run, around
+from tests.cli.operators import OperatorsFunction
 from tests.cli.tree import root
 
 TABLE = "dev-records"
@@ -82,13 +83,14 @@ def table(stage: str) -> dict[str, Any]:
     }
 
 
-def deploy(stage: str, *, audit_days: int = 0, **connection: Any) -> None:
+def deploy(stage: str, *, audit_days: int = 0, api: str = "", **connection: Any) -> None:
     """Deploy a stack that has the table, and the output that names it; `audit_days`: 0 for an earlier version's."""
     template = {
         "Resources": {"Records": {"Type": "AWS::DynamoDB::Table", "Properties": table(stage)}},
         "Outputs": {
             "RecordsTable": {"Value": {"Ref": "Records"}},
             **({"AuditDays": {"Value": str(audit_days)}} if audit_days else {}),
+            **({"ApiUrl": {"Value": api}} if api else {}),
         },
     }
     stacks = boto3.client("cloudformation", region_name="us-east-1", **connection)
@@ -103,12 +105,28 @@ def make_commands_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def serving() -> Iterator[OperatorsFunction]:
+    function = OperatorsFunction()
+    yield function
+    function.close()
+
+
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Stage dev on moto: its table, named by the environment, and an empty secret."""
+def operators(serving: OperatorsFunction, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> OperatorsFunction:
+    """The operators' function of the stage, which the environment names."""
+    serving.begin(clock)
+    monkeypatch.setenv("POSTHASTE_OPERATE_URL", serving.url)
+    return serving
+
+
+@pytest.fixture
+def aws(operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Stage dev on moto: its table, named by the environment, an empty secret, and the operators' function."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):  # a function has both
+        monkeypatch.setenv(name, "us-east-1")
     monkeypatch.setenv("POSTHASTE_RECORDS_TABLE", TABLE)
     with mock_aws():
         boto3.client("dynamodb", region_name="us-east-1").create_table(**table("dev"))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from cli.operating.dead_letters import Letter
 from cli.output import Surroundings
+from shared.domain.queues.dead_letters import Letter
 
 API_KEY = "ph_live_" + "Zk9" * 14 + "Q"
 NOW = 1_790_000_000.0

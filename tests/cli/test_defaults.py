@@ -12,21 +12,24 @@ import boto3
 import pytest
 
 from cli.deployment import OperatedDeployment
-from cli.operating import dead_letters, logs
+from cli.operating import logs
+from shared import contracts
+from shared.adapters.queues import dead_letters
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
+from shared.domain.queues.dead_letters import places
 from tests.api.conftest import SENDER, Api, build_api
 from tests.api.senders import claimed, made_known
 from tests.cli import printed
 from tests.cli.conftest import public_key
 from tests.cli.coverage import COVERED, operations
 from tests.cli.fakes import FakeClock, Run
+from tests.cli.operators import OperatorsFunction
 from tests.cli.real import RealApi
 from tests.cli.tree import commands
 from tests.fakes.clock import FakeClock as EngineClock
 from tests.fakes.people import MEMBER_VERBS, member_words, people_of
 
 REGION: Final = "us-east-1"
-QUEUES: Final = ("lane-one", "lane-one-dlq")
 MESSAGE: Final = ("--subject", "Hello {{ name }}", "--from", SENDER)
 NOTICE: Final = (
     "m1", "--first-name", "Ann", "--phone", "+61491570006", "--template", "t",
@@ -330,7 +333,9 @@ def test_no_command_is_left_out() -> None:
 
 
 @pytest.fixture
-def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
+def case(
+    moto_dynamo: Any, folder: Path, clock: FakeClock, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Case]:
     """An account with a live key, the API that it calls, and the deployment that its operators mean."""
     api = build_api(moto_dynamo, EngineClock())
     real = RealApi(api)
@@ -339,7 +344,8 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
     monkeypatch.setenv("POSTHASTE_API_KEY", api.key)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_REGION", REGION)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, REGION)
     monkeypatch.delenv("POSTHASTE_DEBUG", raising=False)
     made, stage = Case(api, folder, real), api.tables.records.removeprefix("records-")
     monkeypatch.setenv("POSTHASTE_STAGE", stage)
@@ -348,7 +354,9 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
     settings = Settings(stage, credentials, {"email": ("one",)})
     boto3.client("secretsmanager", REGION).create_secret(Name=secret_name(stage, "one"))
     sqs = boto3.client("sqs", REGION)
-    urls = [sqs.create_queue(QueueName=f"posthaste-{stage}-{name}")["QueueUrl"] for name in QUEUES]
+    for place in places(f"https://sqs/posthaste-{stage}-lane-", ("one", TEST_CREDENTIAL)):
+        for url in filter(None, (place.url, place.dead)):
+            sqs.create_queue(QueueName=url.rpartition("/")[2])
     bucket = f"bucket-{stage}"
     boto3.client("s3", REGION).create_bucket(Bucket=bucket)
     tables, homes = api.tables, api.tables.homes
@@ -361,13 +369,20 @@ def case(moto_dynamo: Any, folder: Path, clock: FakeClock, monkeypatch: pytest.M
         "ApiUrl": real.url,
         **people_of(api),
     }
+    operators.settings = settings
+    operators.variables = {
+        contracts.ENV_RECORDS_TABLE: tables.records,
+        contracts.ENV_OPS_TABLE: tables.ops,
+        contracts.ENV_IDENTITIES_TABLE: homes.identities,
+        contracts.ENV_AUDIT_TABLE: homes.audit,
+    }
     stack = {
         "StackName": f"posthaste-{stage}",
         "StackStatus": "CREATE_COMPLETE",
         "Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in outputs.items()],
     }
     boto3.client("logs", REGION).create_log_group(logGroupName=f"/posthaste/{stage}")
-    there = {dead_letters.QUEUE: urls, logs.GROUP: [f"/posthaste/{stage}"]}
+    there = {logs.GROUP: [f"/posthaste/{stage}"]}
     monkeypatch.setattr(OperatedDeployment, "resources", lambda _self, kind: there.get(kind, []))
     monkeypatch.setattr(OperatedDeployment, "environment", lambda _self: {ENV_SETTINGS: settings.dumps()})
     monkeypatch.setattr(OperatedDeployment, "stack", lambda _self: stack)

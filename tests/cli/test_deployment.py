@@ -210,8 +210,8 @@ def test_a_prompt_shows_nothing_of_the_secret(local: dict[str, Any]) -> None:
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_client_is_as_patient_as_it_is_asked_to_be() -> None:
+def test_a_client_asks_as_often_as_it_is_told() -> None:
     found = deployment("blue", aws=False)
-    usual, patient = found.client("lambda").meta.config, found.client("lambda", patience=75, attempts=10).meta.config
-    assert (usual.read_timeout, patient.read_timeout, patient.connect_timeout) == (20, 75, usual.connect_timeout)
-    assert (usual.retries["total_max_attempts"], patient.retries["total_max_attempts"]) == (3, 10)
+    usual, more = found.client("lambda").meta.config, found.client("lambda", attempts=10).meta.config
+    assert (usual.read_timeout, more.read_timeout, more.connect_timeout) == (20, 20, usual.connect_timeout)
+    assert (usual.retries["total_max_attempts"], more.retries["total_max_attempts"]) == (3, 10)

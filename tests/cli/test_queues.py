@@ -5,25 +5,27 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.client import BaseClient
-from botocore.exceptions import ClientError
-from botocore.stub import Stubber
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cli.deployment import OperatedDeployment, deployment
-from cli.operating import dead_letters, queues, redrive
-from cli.operating.dead_letters import Reader, receive
+from cli.operating.door import OperatorClient
+from functions.operate.queues import routes
+from functions.operate.queues.subjects import Reader
+from functions.operate.services import OperateServices
 from shared import contracts
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
-from shared.contracts import ProviderEvent, dump_feedback, pointer
+from shared.adapters.queues import dead_letters, redrive
+from shared.adapters.queues.dead_letters import receive
+from shared.contracts import Credential, ProviderEvent, Settings, dump_feedback, pointer
 from shared.domain.audit import EVERYONE, Event, Log
 from shared.domain.jobs.states import JobState
+from shared.domain.queues.dead_letters import places
 from tests.cli.conftest import table
-from tests.cli.fakes import NOW, Run, letter, report
+from tests.cli.fakes import NOW, FakeClock, Run, letter, report
+from tests.cli.operators import OperatorsFunction
 from tests.contracts.conftest import CONTENT, Parts
 from tests.fakes.clock import FakeClock as EngineClock
 from tests.fakes.tables import FakeBlobs
@@ -37,19 +39,17 @@ stacked = pytest.mark.usefixtures("stack")
 
 
 @pytest.fixture
-def stack(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stage blue: two queues that are worked on, reports of the log function, and the two tables."""
-    monkeypatch.delenv("POSTHASTE_RECORDS_TABLE")
+def stack(aws: None, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stage blue: its queues, and the two tables."""
     monkeypatch.setenv("POSTHASTE_STAGE", "blue")
     monkeypatch.setattr(dead_letters, "WAIT_SECONDS", 0)
-    names = (LANE, f"{LANE}-dlq", "feedback", "feedback-dlq", "log-dlq")
+    operators.settings = Settings("blue", (Credential("sendgrid-main", "sendgrid", "email", 10),), {})
     sqs = boto3.client("sqs", REGION)
-    urls = [sqs.create_queue(QueueName=f"posthaste-blue-{name}")["QueueUrl"] for name in names]
+    for place in places("https://sqs/posthaste-blue-lane-", ("sendgrid-main", "test")):
+        for url in filter(None, (place.url, place.dead)):
+            sqs.create_queue(QueueName=url.rpartition("/")[2])
     for name in ("records", "ops"):
         boto3.client("dynamodb", REGION).create_table(**{**table("blue"), "TableName": f"blue-{name}"})
-    monkeypatch.setattr(OperatedDeployment, "resources", lambda _self, kind: urls if kind == dead_letters.QUEUE else [])
-    outputs = [{"OutputKey": f"{name.title()}Table", "OutputValue": f"blue-{name}"} for name in ("records", "ops")]
-    monkeypatch.setattr(OperatedDeployment, "stack", lambda _self: {"Outputs": outputs})
 
 
 def url(name: str) -> str:
@@ -95,15 +95,20 @@ def test_the_list_names_every_queue_and_what_is_dead(run: Run) -> None:
     put("feedback", "1", "2")
     put("log-dlq", "3")
     done = run("queue", "list", "--json")
-    assert [(x["queue"], x["waiting"], x["dead"]) for x in done.lines] == [
-        ("feedback", 2, 0),
-        (LANE, 0, 0),
-        ("log", None, 1),
-    ]
-    assert done.lines[2]["dead_oldest"] >= 0
+    rows = {x["queue"]: x for x in done.lines}
+    shown = {name: (x["waiting"], x["dead"]) for name, x in rows.items()}
+    expected: dict[str, Any] = {
+        **dict.fromkeys(contracts.WORK_QUEUES, (0, 0)),
+        **dict.fromkeys(contracts.REPORT_QUEUES, (None, 0)),
+    }
+    expected |= {f"lane-{x}": (0, 0) for x in ("sendgrid-main", "test")}
+    expected |= {f"lane-{x}_express": (0, None) for x in ("sendgrid-main", "test")}
+    assert shown == {**expected, "feedback": (2, 0), "log": (None, 1)}
+    assert list(rows) == sorted(rows)
+    assert rows["log"]["dead_oldest"] >= 0
     text = run("queue", "list")
     assert "posthaste redrive log --dry-run" in text.err
-    assert text.out.count("\n") == 4
+    assert text.out.count("\n") == len(rows) + 1
     assert lying("log-dlq") == ["3"]  # and still to be seen
 
 
@@ -119,7 +124,7 @@ def test_a_dry_run_shows_findings_and_changes_nothing(run: Run) -> None:
     assert rows[f"job {job} chunk 0"]["state"] == "job SENDING; chunk IDLE in lane one, 3 to send"
     assert rows["job 00000000000000000000000000 chunk 7"]["state"] == "job gone"
     assert rows[None]["state"] == "cannot be read"
-    assert all(row["error"] == queues.NO_ERROR and row["since"] for row in rows.values())
+    assert all(row["error"] == routes.NO_ERROR and row["since"] for row in rows.values())
     assert len(lying(f"{LANE}-dlq")) == 3
     assert (lying(LANE), noted()) == ([], [])
 
@@ -166,16 +171,16 @@ def test_what_cannot_be_read_goes_only_when_that_is_asked_for(run: Run) -> None:
 
 
 @pytest.fixture
-def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C between the third call's sends and its deletes."""
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The function fails between the third call's sends and its deletes, and each time from then on."""
     calls = 0
     real = redrive.Redrive._delete
 
     def delete(self: Any, letters: Any) -> None:
         nonlocal calls
         calls += 1
-        if calls == 3:
-            raise KeyboardInterrupt
+        if calls >= 3:
+            raise ZeroDivisionError
         real(self, letters)
 
     monkeypatch.setattr(redrive.Redrive, "_delete", delete)
@@ -183,16 +188,56 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @stacked
-@pytest.mark.usefixtures("interrupted")
-def test_an_interruption_loses_nothing_and_leaves_nothing_hidden(run: Run) -> None:
+@pytest.mark.usefixtures("failing")
+def test_a_fault_loses_nothing_and_leaves_nothing_hidden(run: Run) -> None:
     bodies = [pointer("0" * 26, n) for n in range(25)]
     put(f"{LANE}-dlq", *bodies)
     done = run("redrive", LANE, "--yes")
-    assert done.code == 130
+    assert (done.code, "the server failed" in done.err) == (1, True)
     dead, sent = lying(f"{LANE}-dlq"), lying(LANE)
     assert len(dead) == 5
     assert set(dead) | set(sent) == set(bodies)
-    assert noted()[-1].data["moved"] == 20
+    assert max(x.data["moved"] for x in noted() if x.kind == "queue.redrive_ended") == 20
+
+
+@pytest.mark.slow
+@stacked
+def test_ctrl_c_between_two_requests_leaves_the_rest_where_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "WORK_SECONDS", 0)
+    real, calls = OperatorClient.send, 0
+
+    def send(self: Any, *asked: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return real(self, *asked)
+
+    monkeypatch.setattr(OperatorClient, "send", send)
+    put(f"{LANE}-dlq", *(pointer("0" * 26, n) for n in range(25)))
+    assert run("redrive", LANE, "--yes").code == 130
+    assert (len(lying(f"{LANE}-dlq")), len(lying(LANE))) == (5, 20)
+
+
+@pytest.mark.slow
+@stacked
+def test_a_long_redrive_takes_several_requests_of_one_run(
+    run: Run, clock: FakeClock, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "WORK_SECONDS", 0)
+    real = OperatorClient.send
+
+    def send(self: Any, *asked: Any) -> Any:
+        clock.time += 1
+        return real(self, *asked)
+
+    monkeypatch.setattr(OperatorClient, "send", send)
+    put(f"{LANE}-dlq", "nonsense", *(pointer("0" * 26, n) for n in range(25)), "more nonsense")
+    done = run("redrive", LANE, "--json", "--yes")
+    assert (done.code, done.json["moved"], len(done.json["left"])) == (1, 25, 2)
+    assert len([x for x in operators.asked if x[0] == "POST"]) > 2
+    assert len({x.data["run"] for x in noted()}) == 1
+    assert sum(int(x.data["moved"]) for x in noted() if x.kind == "queue.redrive_ended") == 25
 
 
 @pytest.mark.slow
@@ -242,36 +287,17 @@ def test_what_is_in_another_s_hand_is_not_called_nothing(run: Run) -> None:
     )
 
 
-@pytest.mark.slow
-@stacked
-def test_redrive_works_without_access_to_logs_and_metrics(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    put("feedback-dlq", dump_feedback("sendgrid-main", []))
-    real = BaseClient._make_api_call  # type: ignore[attr-defined]  # private: what all calls go through
-
-    def refuse(self: Any, operation: str, asked: Any) -> Any:
-        if operation in ("GetMetricData", "ListEventSourceMappings"):
-            raise ClientError({"Error": {"Code": "AccessDenied"}}, operation)
-        return real(self, operation, asked)
-
-    monkeypatch.setattr(BaseClient, "_make_api_call", refuse)
-    (row,) = (x for x in run("queue", "list", "--json").lines if x["queue"] == "feedback")
-    assert (row["dead"], row["oldest"]) == (1, None)
-    (row,) = run("redrive", "feedback", "--dry-run", "--json").json["items"]
-    assert row["error"] == "not known: your identity may not call ListEventSourceMappings"
-    assert "1 redriven" in run("redrive", "feedback", "--yes").out
-
-
 @stacked
 def test_an_unknown_queue_is_refused_with_the_known_names(run: Run) -> None:
     done = run("redrive", "nowhere", "--yes")
     assert done.code == 3
-    assert f"there are feedback, {LANE}, log" in done.err
+    assert "there are call_hooks, calls, calls-slow, digest, due, export, feedback, gather_hooks" in done.err
 
 
 @stacked
-def test_bodies_of_every_queue_are_read_and_others_are_not() -> None:
+def test_bodies_of_every_queue_are_read_and_others_are_not(operators: OperatorsFunction) -> None:
     job = stored(JobState.LOGGED)
-    reader = Reader.of(deployment("blue", aws=False))
+    reader = Reader.of(OperateServices(operators.environment()))
     asked = contracts.question(job, 0)
     good = {
         "lane": [pointer(job, 0), asked],
@@ -322,29 +348,3 @@ def test_no_body_whatever_ends_a_redrive(kind: str, body: str) -> None:
 def test_a_call_carries_no_more_than_sqs_takes() -> None:
     some = [letter("x" * size, str(n)) for n, size in enumerate([200_000, 62_000, 10, 300_000, 10, 10])]
     assert [[x.id for x in part] for part in redrive.parts(some)] == [["0"], ["1", "2"], ["3"], ["4", "5"]]
-
-
-def test_queues_in_nested_stacks_are_found() -> None:
-    def row(kind: str, physical: str) -> dict[str, Any]:
-        return {
-            "LogicalResourceId": "x",
-            "PhysicalResourceId": physical,
-            "ResourceType": kind,
-            "LastUpdatedTimestamp": NOW,
-            "ResourceStatus": "CREATE_COMPLETE",
-        }
-
-    stub = Stubber(boto3.client("cloudformation", REGION))
-    nested = "arn:aws:cloudformation:eu-west-1:123456789012:stack/more/1"
-    rows = [row("AWS::SQS::Queue", "a"), row("AWS::CloudFormation::Stack", nested), row("AWS::SNS::Topic", "t")]
-    stub.add_response("list_stack_resources", {"StackResourceSummaries": rows}, {"StackName": "posthaste-blue"})
-    more = {"StackResourceSummaries": [row("AWS::SQS::Queue", "b")]}
-    stub.add_response("list_stack_resources", more, {"StackName": nested})
-    stub.activate()
-
-    class Session:
-        def client(self, *_: Any, **__: Any) -> Any:
-            return stub.client
-
-    found = OperatedDeployment("blue", "AWS", Session(), {}, local=False)  # type: ignore[arg-type]  # all it asks a session for
-    assert found.resources(dead_letters.QUEUE) == ["a", "b"]

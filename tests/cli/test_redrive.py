@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from cli.operating.dead_letters import RUN, About, QueuePlace
-from cli.operating.redrive import BACK_AGAIN, HOLD_SECONDS, Redrive, Redriver
+from shared.adapters.queues.dead_letters import HOLD_SECONDS, RUN
+from shared.adapters.queues.redrive import BACK_AGAIN, Redrive, Redriver
+from shared.domain.queues.dead_letters import QueuePlace
 
 PLACE = QueuePlace("lane-one", "work", "dead")
 
@@ -68,17 +69,19 @@ class Sqs:
 
 
 def redrive(sqs: Sqs, *, discard: bool = False) -> Redrive:
-    def about(body: str) -> About | None:
-        return About(body, "") if body.startswith("good") else None
+    deliver = Redriver(sqs, "work", "run")
+    return Redrive(sqs, PLACE, deliver, lambda body: body.startswith("good"), run="run", discard=discard)
 
-    return Redrive(sqs, PLACE, Redriver(sqs, "work", "run"), about, run="run", discard=discard)
+
+def never() -> bool:
+    return False
 
 
 def test_each_is_sent_before_it_is_deleted_and_what_is_not_taken_stays() -> None:
     sqs = Sqs("good 1", "good 2", "bad 3")
     sqs.refused = {"good 2"}
     work = redrive(sqs)
-    work.go(100, lambda _: None)
+    work.go(100, never)
     assert sqs.said == ["send good 1", "delete good 1"]
     assert (sqs.bodies("dead"), sqs.bodies("work"), sqs.held) == (["good 2", "bad 3"], ["good 1"], set())
     assert sorted(why for _, why in work.tally.left) == [
@@ -99,7 +102,7 @@ def test_what_fails_again_at_once_is_moved_once() -> None:
 
     sqs.after_send = poison
     work = redrive(sqs)
-    work.go(100, lambda _: None)
+    work.go(100, never)
     assert (work.tally.moved, [why for _, why in work.tally.left]) == (2, [BACK_AGAIN, BACK_AGAIN])
     assert len(sqs.said) == 4
 
@@ -109,11 +112,12 @@ def test_there_may_be_more_behind_what_comes_again() -> None:
     work = redrive(sqs)
     looks = 0
 
-    def expire(_moved: int) -> None:
+    def expire() -> bool:
         nonlocal looks
         looks += 1
         if looks == 1:
             sqs.held.clear()  # the time in hand of what was left is over
+        return False
 
     work.go(100, expire)
     assert (work.tally.moved, len(work.tally.left)) == (15, 10)
@@ -129,7 +133,7 @@ def test_an_interruption_gives_back_what_is_in_hand() -> None:
     sqs.after_send = interrupt
     work = redrive(sqs)
     with pytest.raises(KeyboardInterrupt):
-        work.go(100, lambda _: None)
+        work.go(100, never)
     assert (len(sqs.bodies("dead")), sqs.held, work.tally.moved) == (12, set(), 0)
 
 
@@ -137,7 +141,7 @@ def test_an_interruption_gives_back_what_is_in_hand() -> None:
 def test_no_more_is_moved_than_was_asked_for(limit: int, moved: int) -> None:
     sqs = Sqs(*(f"good {n}" for n in range(25)))
     work = redrive(sqs)
-    work.go(limit, lambda _: None)
+    work.go(limit, never)
     assert (work.tally.moved, len(sqs.bodies("dead"))) == (moved, 25 - moved)
 
 
@@ -145,6 +149,16 @@ def test_only_unreadable_messages_are_discarded() -> None:
     sqs = Sqs("good 1", json.dumps({"bad": 2}), "good 3")
     sqs.refused = {"good 3"}
     work = redrive(sqs, discard=True)
-    work.go(100, lambda _: None)
+    work.go(100, never)
     assert (work.tally.moved, work.tally.discarded, len(work.tally.left)) == (1, 1, 1)
     assert sqs.bodies("dead") == ["good 3"]
+
+
+def test_a_run_whose_time_is_over_says_so_and_leaves_nothing_hidden() -> None:
+    sqs = Sqs(*(f"good {n}" for n in range(25)))
+    work = redrive(sqs)
+    work.go(100, lambda: True)
+    assert (work.tally.moved, work.tally.more, sqs.held) == (10, True, set())
+    rest = redrive(sqs)
+    rest.go(100, never)
+    assert (rest.tally.moved, rest.tally.more) == (15, False)

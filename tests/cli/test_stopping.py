@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from cli.operating import stopping
+from functions.operate import switches
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.audit import DynamoAcceptances, DynamoJournal
 from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
@@ -32,6 +32,7 @@ from shared.domain.notices.notifier import Notifier
 from shared.engine.jobs import stop
 from shared.engine.mails import dropping
 from tests.cli.fakes import FakeClock, Run
+from tests.cli.operators import OperatorsFunction
 from tests.contracts.conftest import Parts, leased
 from tests.fakes.clock import FakeClock as StoreClock
 from tests.fakes.tables import MotoStores
@@ -101,18 +102,19 @@ class Deployed:
 
 
 @pytest.fixture
-def deployed(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Deployed:
+def deployed(aws: None, clock: FakeClock, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch) -> Deployed:
     for module in (stop, dropping):
         monkeypatch.setattr(module, "WIDTH", 1)  # moto's tables are not for several threads
     made = Deployed(boto3.client("dynamodb", "us-east-1"), clock)
     homes = made.tables.homes
-    for name, value in (
-        (ENV_RECORDS_TABLE, made.tables.records),
-        (ENV_OPS_TABLE, made.tables.ops),
-        (ENV_IDENTITIES_TABLE, homes.identities),
-        (ENV_AUDIT_TABLE, homes.audit),
-        (ENV_SETTINGS, SETTINGS.dumps()),
-    ):
+    operators.variables = {
+        ENV_RECORDS_TABLE: made.tables.records,
+        ENV_OPS_TABLE: made.tables.ops,
+        ENV_IDENTITIES_TABLE: homes.identities,
+        ENV_AUDIT_TABLE: homes.audit,
+        ENV_SETTINGS: SETTINGS.dumps(),
+    }
+    for name, value in operators.variables.items():
         monkeypatch.setenv(name, value)
     return made
 
@@ -166,7 +168,7 @@ def test_a_question_counts_some_of_the_jobs_alone(
     left = deployed.store().counts["queued"]
     deployed.store()
     monkeypatch.setattr(stop, "PAGE", 1)
-    monkeypatch.setattr(stopping, "COUNTED", 1)
+    monkeypatch.setattr(switches, "COUNTED", 1)
     assert f"with at least {left} messages of 1 job not" in run("pause", "--all", terminal=True, input="n\n").err
 
 

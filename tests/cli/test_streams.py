@@ -7,13 +7,14 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ReadTimeoutError
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
-from cli.operating import dead_letters, redrive
-from cli.operating.dead_letters import Errors
-from cli.operating.redrive import Again, matches
 from shared import contracts
+from shared.adapters.queues import redrive
+from shared.adapters.queues.dead_letters import DeadLetterQueues
+from shared.adapters.queues.redrive import Again, matches
 from shared.contracts import LOG_STREAM_FILTER
 from tests.cli.fakes import STREAM, letter, report
 
@@ -23,14 +24,14 @@ pytestmark = pytest.mark.promise(8)
 
 
 class Answers:
-    """A deployment whose clients answer as recorded, and check what they are asked."""
+    """Clients that answer as recorded, and check what they are asked."""
 
     def __init__(self) -> None:
         self.stubs = {name: Stubber(boto3.client(name, REGION)) for name in ("lambda", "dynamodbstreams", "logs")}
 
-    def client(self, service: str, *, patience: int = 0) -> Any:
-        assert service != "lambda" or patience == redrive.PATIENCE
-        return self.stubs[service].client
+    def again(self, kind: str) -> Again:
+        named = {"sweep": "the-sweeper", "gather_hooks": "hooks"}
+        return Again(kind, self.stubs["lambda"].client, self.stubs["dynamodbstreams"].client, named)
 
     def answer(self, service: str, method: str, answer: Any, asked: Any = None) -> None:
         self.stubs[service].add_response(method, answer, asked)
@@ -60,7 +61,7 @@ def test_a_batch_of_a_stream_is_read_and_handed_over_again(answers: Answers) -> 
     records = [record(1, "IDLE"), record(2, "BUSY"), record(3, "DONE"), record(4, "DONE")]
     answers.answer("dynamodbstreams", "get_records", {"Records": records, "NextShardIterator": "there"})
     answers.answer("lambda", "invoke", {"StatusCode": 200})
-    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
+    again = answers.again("log")
     sent: list[Any] = []
     answers.stubs["lambda"].client.meta.events.register(
         "before-parameter-build.lambda.Invoke", lambda params, **_: sent.append(json.loads(params["Payload"]))
@@ -80,7 +81,7 @@ def test_a_batch_that_fails_again_stays_reported_and_keeps_no_other(answers: Ans
         answers.answer("dynamodbstreams", "get_records", {"Records": [one]})
         body = StreamingBody(BytesIO(text := b'{"errorType": "KeyError"}'), len(text))
         answers.answer("lambda", "invoke", {"FunctionError": "Unhandled", "Payload": body} if failed else {})
-    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
+    again = answers.again("log")
     no_batch = json.dumps({"requestContext": {"condition": "x"}})
     found = again([letter(report(), "a"), letter(report(), "b"), letter(no_batch, "c")])
     assert found == {"a": "log failed again (KeyError): see its log", "c": "it names no batch of a stream"}
@@ -98,7 +99,7 @@ def test_a_batch_that_is_not_handed_over_whole_stays_reported(answers: Answers) 
         answers.answer("dynamodbstreams", "get_records", {"Records": [one]})
     answers.stubs["lambda"].add_client_error("invoke", "TooManyRequestsException")
     answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": []})
-    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
+    again = answers.again("log")
     numbers = {f"{end}SequenceNumber": f"00000000000000000000{n}" for end, n in (("start", 1), ("end", 3))}
     whole = report(**numbers)
     found = again([*(letter(whole, name) for name in "abc"), letter(report(endSequenceNumber="x"), "d")])
@@ -110,16 +111,29 @@ def test_a_batch_that_is_not_handed_over_whole_stays_reported(answers: Answers) 
     }
 
 
-def test_a_change_of_an_alarm_is_handed_over_from_its_report(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Answers, "resources", lambda *_: ["hooks"], raising=False)
+def test_the_sweeper_runs_once_for_all_its_reports_and_nobody_waits_for_it(answers: Answers) -> None:
+    asked = {"FunctionName": "the-sweeper", "InvocationType": "Event", "Payload": b"{}"}
+    answers.answer("lambda", "invoke", {"StatusCode": 202}, asked)
+    again = answers.again("sweep")
+    assert again([letter(report(), "a")]) == again([letter(report(), "b")]) == {}
+
+
+def test_a_function_that_takes_long_is_not_called_done(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(**_: Any) -> None:
+        raise ReadTimeoutError(endpoint_url="lambda")
+
+    monkeypatch.setattr(answers.stubs["lambda"].client, "invoke", hang)
+    alarm = json.dumps({"source": "aws.cloudwatch"})
+    assert answers.again("gather_hooks")([letter(alarm, "a")]) == {"a": redrive.STILL_RUNNING}
+
+
+def test_a_change_of_an_alarm_is_handed_over_from_its_report(answers: Answers) -> None:
     alarm = {"source": "aws.cloudwatch", "detail-type": "CloudWatch Alarm State Change", "detail": {}}
     failed = {"requestContext": {"condition": "RetriesExhausted"}, "requestPayload": alarm}
     for _ in range(2):
-        handler = {"Handler": contracts.HANDLERS["gather_hooks"]}
-        answers.answer("lambda", "get_function_configuration", handler, {"FunctionName": "hooks"})
         asked = {"FunctionName": "hooks", "Payload": json.dumps(alarm).encode()}
         answers.answer("lambda", "invoke", {"StatusCode": 200}, asked)
-    again = Again(answers, "gather_hooks")  # type: ignore[arg-type]  # the part of a deployment that it uses
+    again = answers.again("gather_hooks")
     other = json.dumps({"requestContext": {"condition": "x"}, "requestPayload": {"Records": []}})
     letters = [letter(json.dumps(failed), "a"), letter(json.dumps(alarm), "b"), letter(other, "c")]
     assert again(letters) == {"c": redrive.NO_BATCH}
@@ -129,7 +143,7 @@ def test_records_that_the_stream_no_longer_keeps_stay_reported(answers: Answers)
     mapping = {"FunctionArn": "arn:aws:lambda:us-east-1:123456789012:function:log"}
     answers.answer("lambda", "list_event_source_mappings", {"EventSourceMappings": [mapping]})
     answers.stubs["dynamodbstreams"].add_client_error("get_shard_iterator", "TrimmedDataAccessException")
-    again = Again(answers, "log")  # type: ignore[arg-type]  # the part of a deployment that it uses
+    again = answers.again("log")
     assert "older than the 24 hours" in again([letter(report())])["m"]
 
 
@@ -144,7 +158,7 @@ def test_filters_of_streams_are_understood() -> None:
 def test_the_last_error_comes_from_the_functions_log_without_addresses(
     answers: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dead_letters, "_groups", lambda *_: ["group"])
+    monkeypatch.setattr(DeadLetterQueues, "_groups", lambda *_: ["group"])
     lines = [
         "START RequestId: 1",
         json.dumps({"message_id": "a", "exception_name": "KeyError", "exception": "Traceback\nKeyError: 'first'"}),
@@ -156,5 +170,5 @@ def test_the_last_error_comes_from_the_functions_log_without_addresses(
     asked = {"logGroupName": "group", "startTime": 5, "filterPattern": '"exception_name"'}
     answers.answer("logs", "filter_log_events", {"events": [{"message": x} for x in lines], "nextToken": "n"}, asked)
     answers.answer("logs", "filter_log_events", {"events": []}, {**asked, "nextToken": "n"})
-    said = Errors(answers, "https://queue").since(5)  # type: ignore[arg-type]  # the part of a deployment that it uses
+    said = DeadLetterQueues(None, None, None, answers.stubs["logs"].client).errors("https://queue", 5)
     assert said == {"a": "ValueError: …", "b": "Retriable", "c": "Retriable", "d": "E: … no"}

@@ -7,9 +7,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from cli.deployment import OperatedDeployment
 from cli.doctor import doctor
-from cli.errors import NotFound
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
@@ -24,6 +22,7 @@ from shared.domain.lanes.switches import Switches
 from shared.ports import OpenJob, Retriable
 from tests.cli.conftest import table
 from tests.cli.fakes import FakeClock, Run
+from tests.cli.operators import OperatorsFunction
 
 REGION = "us-east-1"
 SETTINGS = Settings(
@@ -37,8 +36,9 @@ pytestmark = pytest.mark.usefixtures("stack")
 
 
 @pytest.fixture
-def stack(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def stack(aws: None, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stage blue: two tables, and a function that has the settings."""
+    operators.settings = SETTINGS
     monkeypatch.delenv("POSTHASTE_RECORDS_TABLE")
     monkeypatch.setenv("POSTHASTE_STAGE", "blue")
     trust = {"Version": "2012-10-17", "Statement": []}
@@ -114,15 +114,31 @@ def test_an_account_is_paused_by_name_and_its_log_shows_it(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_everything_is_paused_even_where_no_function_can_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_self: OperatedDeployment) -> Settings:
-        raise NotFound("no function has settings")
-
-    monkeypatch.setattr(OperatedDeployment, "settings", refuse)
-    assert run("pause", "--all", "--yes").code == 0
-    assert "an unknown number of messages" in run("resume", "--all", terminal=True, input="n\n").err
-    assert run("pause", "--credential", "mail").code == 3
+def test_everything_is_paused_even_where_the_api_is_down_and_the_command_says_how(
+    run: Run, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTHASTE_OPERATE_URL", "http://127.0.0.1:1")
+    done = run("pause", "--all", terminal=True, input="y\n")
+    assert (done.code, "everything is paused" in done.out) == (0, True)
+    assert "with an unknown number of messages not sent yet?" in done.err
+    assert "cannot reach http://127.0.0.1:1" in done.err
+    assert "this command writes the switch itself, with your right on the table" in done.err
+    assert clock.slept == [], "nothing is waited for"
+    for words in (("pause", "--credential", "mail"), ("resume", "--all", "--yes"), ("rate", "list")):
+        assert run(*words).code == 5, words
     assert [kind for kind, _, _ in told()] == ["deployment.paused"]
+
+
+@pytest.mark.slow
+def test_everything_is_paused_even_where_the_function_fails_or_is_not_there(
+    run: Run, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for status, text in ((500, b"{}"), (503, b""), (404, b'{"message": "Not Found"}')):
+        monkeypatch.setattr(operators, "answer", lambda *_, found=(status, {}, text): found)
+        done = run("pause", "--all", "--yes", "--json")
+        assert (done.code, done.json["paused"], "writes the switch itself" in done.err) == (0, True, True), status
+    monkeypatch.setattr(operators, "answer", lambda *_: (403, {}, b'{"message": "Forbidden"}'))
+    assert run("pause", "--all", "--yes").code == 4, "who may not does not get round it"
 
 
 @pytest.mark.slow

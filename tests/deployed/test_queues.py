@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from cli.operating import dead_letters
 from infra.local import deploy
 from infra.local.paths import ENV_LOCAL
 from infra.local.processes import wait_for
@@ -32,12 +31,8 @@ Run = Callable[..., tuple[int, Any]]
 
 
 @pytest.fixture
-def posthaste(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command of an operator of this cloud: exit code and JSON, of a list one a line.
-
-    An emulator's one server needs no waiting for.
-    """
-    monkeypatch.setattr(dead_letters, "WAIT_SECONDS", 0)
+def posthaste(inside: Inside) -> Run:
+    """The command of an operator of this cloud: exit code and JSON, of a list one a line."""
 
     def run(*words: str) -> tuple[int, Any]:
         found = CliRunner().invoke(app, [*words, "--json"], env={ENV_LOCAL: str(inside.cloud.paths.home)})

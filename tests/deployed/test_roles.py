@@ -144,6 +144,7 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
             "join",
             "log",
             "notices",
+            "operate",
             *STARTS,
         }
     finally:
@@ -152,7 +153,7 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
 
 def test_identities_are_read_by_what_people_use_or_starts_jobs(may: May, deployment: accounts.LocalDeployment) -> None:
     table = deployment.environment[ENV_IDENTITIES_TABLE]
-    readers = {"api", "console", "digest", *STARTS}
+    readers = {"api", "console", "digest", "operate", *STARTS}
     assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == readers
     assert may("dynamodb", "get_item", {"TableName": table, "Key": NOTE}) == {*readers, "join"}
     credentials = (*deployment.settings.credentials, deployment.settings.credential(TEST_CREDENTIAL))

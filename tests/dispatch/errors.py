@@ -2,8 +2,8 @@
 
 import pytest
 
-from cli.operating.dead_letters import errors_of
 from shared.adapters import logs
+from shared.domain.queues.dead_letters import errors_of
 
 
 def errors(caplog: pytest.LogCaptureFixture) -> dict[str, str]:

@@ -133,7 +133,7 @@ def test_only_the_console_calls_what_makes_first_accounts(with_console: Template
         service: s.resources
         for service in with_console.functions()
         for s in with_console.statements(service)
-        if "lambda:InvokeFunction" in s.actions
+        if "lambda:InvokeFunction" in s.actions and any("Join" in r for r in s.resources)
     }
     assert set(callers) == {"console"}
     (function,) = callers["console"]

@@ -158,9 +158,10 @@ def test_queues_of_webhooks_have_their_producers(hooks: Template, aws: Template,
                 if any(a.startswith("sqs:SendMessage") for a in statement.actions):
                     for resource in statement.resources:
                         feeders.setdefault(resource, set()).add(service)
-    assert feeders[f"{ARN}posthaste-dev-hooks"] == {"log", "sweep", "gather_hooks"}
-    assert feeders[f"{ARN}posthaste-dev-calls"] == {"api", "gather_hooks", "call_hooks"}
-    assert feeders[f"{ARN}posthaste-dev-calls-slow"] == {"api", "gather_hooks", "call_hooks"}
+    redrives = "operate"
+    assert feeders[f"{ARN}posthaste-dev-hooks"] == {"log", "sweep", "gather_hooks", redrives}
+    assert feeders[f"{ARN}posthaste-dev-calls"] == {"api", "gather_hooks", "call_hooks", redrives}
+    assert feeders[f"{ARN}posthaste-dev-calls-slow"] == {"api", "gather_hooks", "call_hooks", redrives}
 
 
 @pytest.mark.promise(9)

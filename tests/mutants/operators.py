@@ -4,10 +4,26 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-REDRIVE: Final = "cli/operating/redrive.py"
+REDRIVE: Final = "shared/adapters/queues/redrive.py"
 TESTS: Final = "tests/cli/test_redrive.py"
 
 OPERATORS: Final = (
+    Mutant(
+        "an operator is who a header says",
+        9,
+        "functions/operate/call.py",
+        '.get("userArn")',
+        '.get("userArn", (event.get("headers") or {}).get("x-amzn-iam-user-arn"))',
+        "tests/cli/test_door.py::test_nothing_is_answered_to_a_caller_whom_iam_has_not_identified[entries-authorizer3]",
+    ),
+    Mutant(
+        "an operator's signed request leaves unencrypted",
+        9,
+        "cli/operating/door.py",
+        "check_address(address,",
+        "str.format(address,",
+        "tests/cli/test_door.py::test_a_stack_of_an_earlier_version_has_no_door",
+    ),
     Mutant(
         "a redrive deletes what SQS did not take",
         3,

@@ -1,11 +1,12 @@
 """Has the emulator's IAM judge the rows and senders that a request names.
 
 AWS puts the partitions that a request touches (`dynamodb:LeadingKeys`) and the sender of a mail (`ses:FromAddress`)
-before the conditions of a policy; MiniStack does neither. Without them a right that is missing on AWS is there on the
-local cloud, and no test can see it. So this module wraps the functions of MiniStack that collect such values and ask
-for a verdict. It finds both in their modules at each request.
+before the conditions of a policy; MiniStack does neither. Nor does it know which stream a request reads. Without them a
+right that is missing on AWS is there on the local cloud, and no test can see it. So this module wraps the functions of
+MiniStack that collect such values and ask for a verdict. It finds both in their modules at each request.
 """
 
+import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,7 @@ from ministack.services import dynamodb
 
 KEYS: Final = "dynamodb:LeadingKeys"
 SENDER: Final = "ses:FromAddress"
+STREAMS: Final = "dynamodbstreams"
 _EQUALS: Final = re.compile(r"([#\w.-]+)\s*=\s*(:\w+)")
 _TABLE: Final = re.compile(r":table/([^/]+)(?:/index/([^/]+))?")
 _sender: ContextVar[str] = ContextVar("sender", default="")
@@ -78,6 +80,7 @@ def _hash_of(table: str, index: str) -> str:
 
 def install() -> None:
     """Wrap what the emulator asks."""
+    place = iam_actions.extract_resource_arn
     collect, judge, mail = iam_actions.dynamodb_service_context, iam_evaluator.enforce, app._enforce_ses_v2  # noqa: SLF001
 
     def collected(body: bytes) -> dict[str, Any]:
@@ -99,6 +102,10 @@ def install() -> None:
             context[SENDER] = _sender.get()
         return judge(access_key_id, iam_action, service, region, resource_arn, context)
 
+    def placed(service: str, method: str, path: str, headers: Any, body: bytes, *rest: Any) -> Any:
+        found = place(service, method, path, headers, body, *rest)
+        return (stream(body) or found) if service == STREAMS else found
+
     def mailed(method: str, path: str, headers: Any, body: bytes, *rest: Any) -> Any:
         token = _sender.set(sender(body))
         try:
@@ -106,9 +113,20 @@ def install() -> None:
         finally:
             _sender.reset(token)
 
+    iam_actions.extract_resource_arn = placed
     iam_actions.dynamodb_service_context = collected
     iam_evaluator.enforce = judged
     app._enforce_ses_v2 = mailed  # noqa: SLF001
+
+
+def stream(body: bytes) -> str:
+    """Return the ARN of the stream that a request reads, by itself or by an iterator; empty: it names none."""
+    try:
+        request = json.loads(body or b"{}")
+        place = request.get("ShardIterator", "")
+        return str(request.get("StreamArn") or json.loads(base64.urlsafe_b64decode(place) or b"{}").get("arn", ""))
+    except (ValueError, AttributeError, TypeError):
+        return ""
 
 
 def sender(body: bytes) -> str:

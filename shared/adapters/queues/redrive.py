@@ -7,34 +7,33 @@ SQS's own StartMessageMoveTask is not used. It also moves unreadable messages, d
 move reports of failed invocations back to their source.
 """
 
+import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
-from cli.deployment import FUNCTION, OperatedDeployment
-from cli.errors import Failed
-from cli.operating.dead_letters import MAX_ENTRIES, REDRIVES, RUN, About, Letter, QueuePlace, give_back, receive
-from shared.contracts import HANDLERS
+from botocore.exceptions import ReadTimeoutError
 
-if TYPE_CHECKING:
-    from shared.adapters.reports import Batch
+from shared.adapters.queues.dead_letters import HOLD_SECONDS, MAX_ENTRIES, REDRIVES, RUN, give_back, receive
+from shared.adapters.reports import Batch, batch_of, read
+from shared.domain.queues.dead_letters import Letter, QueuePlace, Redriven
 
-HOLD_SECONDS: Final = 300
-"""Seconds for which a held message is hidden from others; much more than handling ten messages takes."""
 MAX_BATCH_BYTES: Final = 256 * 1024
 """Bytes that one call may carry where SQS's limit is not raised to 1 MiB; a message of feedback has up to 200 KB."""
 ATTRIBUTE_BYTES: Final = 200
 """More than the names, types and values of a message's two attributes take."""
-PATIENCE: Final = 75
-"""Seconds that an invocation may take: more than the functions' time-out, or who asks would ask again meanwhile."""
+PATIENCE: Final = 10
+"""Seconds that an operator's request waits for a function that does a batch again. Most take a second."""
 MAX_STALE: Final = 100
 """Receives in a row that bring only messages that were left before. With more left messages than that, all of them come
 again before the end is seen."""
 BACK_AGAIN: Final = "was redriven in this run, and failed again"
 UNREADABLE: Final = "not a message of this queue"
+SWEEP: Final = "sweep"
 GATHERS: Final = "gather_hooks"
 """The function that hears of alarms."""
+STILL_RUNNING: Final = f"was not done within {PATIENCE} seconds, and is still being done: look again in a minute"
 NO_BATCH: Final = "it names no batch of a stream"
 TOO_OLD: Final = "its records are older than the 24 hours for which the stream keeps them"
 NO_STREAM: Final = "its stream or shard is gone"
@@ -51,22 +50,14 @@ class Delivery(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Redriven:
-    """What a run did. `left`: messages that stay, and why."""
-
-    moved: int = 0
-    discarded: int = 0
-    left: list[tuple[Letter, str]] = field(default_factory=list)
-
-
 class Redrive:
     """One run over one queue.
 
     Args:
         deliver: handles a message that can be read.
-        about: what a body is about; None if it cannot be read.
+        about: tells whether a body can be read.
         discard: delete messages that can never be worked on again, instead of leaving them.
+        at_once: messages that are in hand at a time, at most 10.
     """
 
     def __init__(
@@ -74,10 +65,11 @@ class Redrive:
         sqs: Any,
         place: QueuePlace,
         deliver: Delivery,
-        about: Callable[[str], About | None],
+        about: Callable[[str], bool],
         *,
         run: str,
         discard: bool = False,
+        at_once: int = MAX_ENTRIES,
     ) -> None:
         self._sqs = sqs
         self._place = place
@@ -85,22 +77,23 @@ class Redrive:
         self._about = about
         self._run = run
         self._discard = discard
+        self._at_once = at_once
         self._seen: set[str] = set()
         self._held: list[str] = []
         self.tally = Redriven()
 
-    def go(self, limit: int, moved: Callable[[int], None]) -> None:
+    def go(self, limit: int, over: Callable[[], bool]) -> None:
         """Move up to `limit` messages; an interruption leaves none hidden.
 
         Args:
             limit: the most to be moved.
-            moved: called with the number moved so far, after each call.
+            over: tells after each call whether the time is over.
         """
         stale = 0
         try:
             while self.tally.moved < limit:
                 letters = receive(
-                    self._sqs, self._place.dead, hold=HOLD_SECONDS, most=min(MAX_ENTRIES, limit - self.tally.moved)
+                    self._sqs, self._place.dead, hold=HOLD_SECONDS, most=min(self._at_once, limit - self.tally.moved)
                 )
                 self._held += [x.receipt for x in letters]
                 fresh = [x for x in letters if x.id not in self._seen]
@@ -110,7 +103,9 @@ class Redrive:
                     return
                 self._seen |= {x.id for x in fresh}
                 self._one(fresh)
-                moved(self.tally.moved)
+                if over():
+                    self.tally.more = True
+                    return
         finally:
             give_back(self._sqs, self._place.dead, self._held)
 
@@ -126,7 +121,7 @@ class Redrive:
 
     def _unfit(self, letters: Sequence[Letter]) -> dict[str, str]:
         """Return the letters that are not to be delivered, by id, with the reason of each."""
-        why = {x.id: UNREADABLE for x in letters if self._about(x.body) is None}
+        why = {x.id: UNREADABLE for x in letters if not self._about(x.body)}
         why |= {x.id: BACK_AGAIN for x in letters if x.run == self._run}
         return why
 
@@ -198,34 +193,37 @@ class Again:
 
     Args:
         kind: `plan`, `log`, `sweep`, `gather_hooks` or `call_hooks`.
+        functions: a client of Lambda that waits for `PATIENCE` and asks once.
+        named: function → ARN, of `sweep` and `gather_hooks`.
     """
 
-    def __init__(self, found: OperatedDeployment, kind: str) -> None:
-        self._functions = found.client("lambda", patience=PATIENCE)
-        self._streams = found.client("dynamodbstreams")
-        self._deployment = found
+    def __init__(self, kind: str, functions: Any, streams: Any, named: Mapping[str, str]) -> None:
         self._kind = kind
+        self._functions = functions
+        self._streams = streams
+        self._named = named
         self._swept = False
-        self._failed = ""
 
     def __call__(self, letters: Sequence[Letter]) -> Mapping[str, str]:
-        """Do it again for each report; the sweeper once for all, as each of its runs does all there is to do."""
-        if self._kind == "sweep":
-            if not self._swept:
-                self._failed = self._invoke(self._function("sweep"), {})
-                self._swept = True
-            return {x.id: self._failed for x in letters if self._failed}
+        """Do it again for each report; the sweeper once for all, as each of its runs does all there is to do.
+
+        The answer does not wait for the sweeper. If its run fails, Lambda writes another report.
+        """
+        if self._kind == SWEEP:
+            if self._swept:
+                return {}
+            self._swept = True
+            self._functions.invoke(FunctionName=self._named[SWEEP], InvocationType="Event", Payload=b"{}")
+            return {}
         why = {x.id: self._one(x) for x in letters}
         return {name: fault for name, fault in why.items() if fault}
 
     def _one(self, letter: Letter) -> str:
         """Have a batch worked on again; return why not, or an empty text."""
-        from shared.adapters.reports import batch_of  # noqa: PLC0415 - loads botocore
-
         batch = batch_of(letter.body)
         if batch is None:
             alarm = alarm_of(letter.body) if self._kind == GATHERS else None
-            return NO_BATCH if alarm is None else self._invoke(self._function(GATHERS), alarm)
+            return NO_BATCH if alarm is None else self._invoke(self._named[GATHERS], alarm)
         try:
             return self._do(batch)
         except self._streams.exceptions.TrimmedDataAccessException:
@@ -233,9 +231,7 @@ class Again:
         except self._streams.exceptions.ResourceNotFoundException:
             return NO_STREAM
 
-    def _do(self, batch: "Batch") -> str:
-        from shared.adapters.reports import read  # noqa: PLC0415 - loads botocore
-
+    def _do(self, batch: Batch) -> str:
         sources = self._functions.list_event_source_mappings(EventSourceArn=batch.stream)["EventSourceMappings"]
         if not sources:
             return NO_STREAM
@@ -250,13 +246,6 @@ class Again:
                 fault = fault or answer
         return fault
 
-    def _function(self, service: str) -> str:
-        """Return the physical name of a function."""
-        for name in self._deployment.resources(FUNCTION):
-            if self._functions.get_function_configuration(FunctionName=name)["Handler"] == HANDLERS[service]:
-                return name
-        raise Failed(f"the stack has no function {service}: deploy this version of Posthaste")
-
     def _invoke(self, function: str, payload: Mapping[str, Any]) -> str:
         """Run a function; return how it failed, or an empty text."""
         faults = self._functions.exceptions
@@ -264,6 +253,8 @@ class Again:
             answer = self._functions.invoke(FunctionName=function, Payload=json.dumps(payload).encode())
         except (faults.TooManyRequestsException, faults.RequestTooLargeException) as error:
             return f"Lambda did not take it: {error.response['Error']['Code']}"
+        except ReadTimeoutError:
+            return STILL_RUNNING
         if not answer.get("FunctionError"):
             return ""
         said = json.loads(answer["Payload"].read() or b"{}")
@@ -307,7 +298,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, bytes):
-        import base64  # noqa: PLC0415 - here alone
-
         return base64.b64encode(value).decode()
     return value.timestamp() if hasattr(value, "timestamp") else value

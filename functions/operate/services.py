@@ -1,0 +1,84 @@
+"""The deployment as its operators see and change it, made once per process."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from botocore.config import Config
+
+from shared import contracts
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.homes import Homes
+from shared.bootstrap import Deployment
+from shared.lazy import PartOf, lazy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shared.adapters.dynamo.credentials import switchboard
+    from shared.adapters.queues import dead_letters, redrive
+    from shared.domain.queues.dead_letters import QueuePlace
+    from shared.engine import pool
+    from shared.engine.jobs import stop
+else:
+    (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
+    (pool,) = lazy("shared.engine", "pool")
+    (stop,) = lazy("shared.engine.jobs", "stop")
+    dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
+
+part = PartOf["OperateServices"]()
+
+
+class OperateServices(Deployment):
+    """The parts of a deployment, and what only operators use."""
+
+    @property
+    def homes(self) -> Homes:
+        """Where identities and the audit log are. An operator's entry is also where an older version reads it."""
+        return replace(super().homes, both=True)
+
+    accounts = part(
+        lambda d: Accounts(d.dynamo.client, d.records_table, d.clock, audit_days=d.settings.audit_days, homes=d.homes)
+    )
+    dead_letters = part(
+        lambda d: dead_letters.DeadLetterQueues(
+            d.sqs, d.aws.later("cloudwatch"), d.aws.later("lambda"), d.aws.later("logs")
+        )
+    )
+
+    switches = part(
+        lambda d: switchboard.Switchboard(
+            d.dynamo.client,
+            records=d.records_table,
+            ops=d.ops_table,
+            clock=d.clock,
+            audit_days=d.settings.audit_days,
+            homes=d.homes,
+        )
+    )
+    open_work = part(
+        lambda d: stop.OpenWork(
+            records=d.records,
+            slots=d.slots,
+            stopper=stop.Stopper(records=d.records, clock=d.clock),
+            pool=pool.ThreadPool(),
+        )
+    )
+
+    def redrive(
+        self, place: "QueuePlace", run: str, fits: "Callable[[str], bool]", *, discard: bool
+    ) -> "redrive.Redrive":
+        """Return a run over the dead letters of a queue.
+
+        Args:
+            fits: tells whether a body is one of this queue.
+            discard: delete messages that can never be worked on again.
+        """
+        if place.url:
+            deliver: redrive.Delivery = redrive.Redriver(self.sqs, place.url, run)
+            return redrive.Redrive(self.sqs, place, deliver, fits, run=run, discard=discard)
+        # Asked once: a function may still do a batch when its answer is lost.
+        functions = self.aws.client("lambda", Config(read_timeout=redrive.PATIENCE, retries={"total_max_attempts": 1}))
+        named = {redrive.SWEEP: contracts.ENV_SWEEP_FUNCTION, redrive.GATHERS: contracts.ENV_GATHER_FUNCTION}
+        arns = {name: self.env.get(variable, "") for name, variable in named.items()}
+        again = redrive.Again(place.kind, functions, self.aws.client("dynamodbstreams"), arns)
+        return redrive.Redrive(self.sqs, place, again, fits, run=run, discard=discard, at_once=1)

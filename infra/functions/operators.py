@@ -1,0 +1,95 @@
+"""The operators' function, its routes behind IAM, and the policies that grant them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk.aws_apigatewayv2 import HttpMethod
+from aws_cdk.aws_apigatewayv2_authorizers import HttpIamAuthorizer
+from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
+from aws_cdk.aws_iam import ManagedPolicy, PolicyStatement
+from aws_cdk.aws_lambda import Code
+from constructs import Construct
+
+from infra.building.function import Function
+from infra.functions.api import SECONDS, Api
+from infra.settings import DeploymentSettings
+from shared import contracts
+
+MEMORY_MB: Final = 1024
+POLICIES: Final[Mapping[str, Sequence[str]]] = {
+    "Viewer": ("GET/operate/*",),
+    "Operator": ("GET/operate/*", "*/operate/queues/*", "*/operate/switches/*"),
+}
+"""Policy → the methods and paths that it grants."""
+
+
+def own_stack(stack: Stack, deployment: DeploymentSettings) -> str:
+    """Return the ARN of the stack, by which the command finds the API's address, as IAM knows it by its name."""
+    return stack.format_arn(
+        service="cloudformation", resource="stack", resource_name=f"{contracts.prefix(deployment.stage)}/*"
+    )
+
+
+class OperatorsConstruct(Construct):
+    """The function, and a managed policy for each kind of operator.
+
+    API Gateway identifies the caller by the request's signature, and asks IAM whether they may call the method and
+    path. So an operator needs no right on a table, a queue or a secret.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        deployment: DeploymentSettings,
+        code: Code,
+        environment: Mapping[str, str],
+        api: Api,
+        sweep: Function,
+        gather: Function,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.serve = Function(
+            self,
+            "Serve",
+            deployment=deployment,
+            code=code,
+            name="operate",
+            seconds=SECONDS,
+            memory=MEMORY_MB,
+            environment={
+                **environment,
+                contracts.ENV_SWEEP_FUNCTION: sweep.function.function_arn,
+                contracts.ENV_GATHER_FUNCTION: gather.function.function_arn,
+            },
+        )
+        api.http.add_routes(
+            path=contracts.OPERATE_PATH,
+            methods=[HttpMethod.ANY],
+            integration=HttpLambdaIntegration("Operators", self.serve.function),
+            authorizer=HttpIamAuthorizer(),
+        )
+        stack = Stack.of(self)
+        for name, routes in POLICIES.items():
+            policy = ManagedPolicy(
+                self,
+                name,
+                description=f"Posthaste, stage {deployment.stage}: {name.lower()} of the deployment",
+                statements=[
+                    PolicyStatement(
+                        actions=["execute-api:Invoke"],
+                        resources=[
+                            stack.format_arn(
+                                service="execute-api", resource=api.http.api_id, resource_name=f"$default/{route}"
+                            )
+                            for route in routes
+                        ],
+                    ),
+                    PolicyStatement(
+                        actions=["cloudformation:DescribeStacks"], resources=[own_stack(stack, deployment)]
+                    ),
+                ],
+            )
+            CfnOutput(stack, f"{name}Policy", value=policy.managed_policy_arn)

@@ -1,0 +1,130 @@
+"""The operators' door on the local cloud, whose IAM checks each signature and asks each policy."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from typer.testing import CliRunner
+
+from cli.main import app
+from infra.functions.operators import POLICIES
+from infra.local import emulator
+from shared.contracts import ENV_RECORDS_TABLE, prefix
+from tests.deployed.inside import Inside
+
+pytestmark = [pytest.mark.deployed, pytest.mark.promise(9)]
+
+Aws = Callable[[str], Any]
+Call = Callable[..., tuple[int, str, str]]
+"""The exit code of a command, and what it prints."""
+NOT_AUTHORISED: Final = 4
+ADDRESS: Final = "POSTHASTE_URL"
+
+
+@pytest.fixture
+def outputs(aws: Aws) -> dict[str, str]:
+    stack = aws("cloudformation").describe_stacks(StackName=prefix("dev"))["Stacks"][0]
+    return {x["OutputKey"]: x["OutputValue"] for x in stack["Outputs"]}
+
+
+@pytest.fixture
+def operator(inside: Inside, aws: Aws, outputs: dict[str, str], tag: str) -> Iterator[Callable[[str], dict[str, str]]]:
+    """Makes a user with one policy, and returns the environment of their shell."""
+    iam, made = aws("iam"), []
+
+    def make(policy: str) -> dict[str, str]:
+        name = f"{policy or 'nobody'}-{tag}".lower()
+        iam.create_user(UserName=name)
+        made.append(name)
+        if policy:
+            iam.attach_user_policy(UserName=name, PolicyArn=outputs[f"{policy}Policy"])
+        key = iam.create_access_key(UserName=name)["AccessKey"]
+        return {
+            "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
+            "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
+            "AWS_REGION": emulator.REGION,
+            "POSTHASTE_OPERATE_URL": inside.cloud.env[ADDRESS],
+        }
+
+    yield make
+    for name in made:
+        for key in iam.list_access_keys(UserName=name)["AccessKeyMetadata"]:
+            iam.delete_access_key(UserName=name, AccessKeyId=key["AccessKeyId"])
+        for policy in iam.list_attached_user_policies(UserName=name)["AttachedPolicies"]:
+            iam.detach_user_policy(UserName=name, PolicyArn=policy["PolicyArn"])
+        iam.delete_user(UserName=name)
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch) -> Call:
+    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "POSTHASTE_LOCAL"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(environment: dict[str, str], *words: str) -> tuple[int, str, str]:
+        found = CliRunner().invoke(app, [*words, "--aws"], env=environment)
+        return found.exit_code, found.stdout, found.stderr
+
+    return run
+
+
+def test_each_policy_lets_its_operators_call_its_routes_and_no_others(operator: Any, call: Call) -> None:
+    viewer, everyone, nobody = operator("Viewer"), operator("Operator"), operator("")
+    for environment in (viewer, everyone):
+        assert call(environment, "audit")[0] == 0
+        assert call(environment, "queue", "list")[0] == 0
+        assert call(environment, "redrive", "export", "--dry-run")[0] == 0
+        assert call(environment, "rate", "list")[0] == 0
+    for environment in (nobody, {**viewer, "AWS_SECRET_ACCESS_KEY": "forged"}):
+        code, out, err = call(environment, "audit")
+        assert (code, out, "may not make it" in err) == (NOT_AUTHORISED, "", True)
+
+
+def test_what_a_viewer_must_not_a_viewer_cannot(inside: Inside, operator: Any, call: Call) -> None:
+    viewer = operator("Viewer")
+    dead = inside.sqs.get_queue_url(QueueName=f"{prefix('dev')}-export-dlq")["QueueUrl"]
+    inside.sqs.send_message(QueueUrl=dead, MessageBody="nonsense")
+    assert call(viewer, "redrive", "export", "--discard", "--yes")[0] == NOT_AUTHORISED
+    assert inside.waiting(dead) == 1
+    assert call(operator("Operator"), "redrive", "export", "--discard", "--yes")[0] == 0
+    assert inside.waiting(dead) == 0
+
+
+def test_an_operator_turns_each_switch_by_the_function_s_rights(operator: Any, call: Call) -> None:
+    """The function writes tables and both copies of the audit log in one transaction, as IAM judges it."""
+    viewer, someone = operator("Viewer"), operator("Operator")
+    assert call(viewer, "pause", "--credential", "test")[0] == NOT_AUTHORISED
+    try:
+        for words in (("--credential", "test"), ("--all", "--yes")):
+            code, out, err = call(someone, "pause", *words, "--reason", "drill")
+            assert (code, "writes the switch itself" in err) == (0, False), err
+            assert "is paused" in out
+    finally:
+        for words in (("--credential", "test"), ("--all", "--yes")):
+            code, out, err = call(someone, "resume", *words)
+            assert (code, "is resumed" in out) == (0, True), err
+    assert call(someone, "rate", "set", "test", "50")[0] == 0
+    assert call(someone, "rate", "reset", "test")[0] == 0
+    assert call(someone, "credential", "close-breaker", "test")[0] == 0
+    assert "deployment.resumed" in call(viewer, "audit", "--action", "deployment.resumed")[1]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_an_operator_reads_no_table_queue_or_secret(
+    inside: Inside, operator: Any, policy: str, outputs: dict[str, str]
+) -> None:
+    environment = operator(policy)
+    session = boto3.Session(environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"])
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
+        "dynamodb": ("scan", {"TableName": inside.deployment.environment[ENV_RECORDS_TABLE]}),
+        "sqs": ("receive_message", {"QueueUrl": outputs["FeedbackQueueUrl"]}),
+        "secretsmanager": ("get_secret_value", {"SecretId": f"{prefix('dev')}/hooks"}),
+        "lambda": ("list_functions", {}),
+    }
+    for service, (method, asked) in calls.items():
+        client: Any = session.client(  # type: ignore[call-overload]  # its service is a parameter
+            service, emulator.REGION, endpoint_url=emulator.url(inside.port), config=emulator.config()
+        )
+        with pytest.raises(ClientError, match="not authorized"):
+            getattr(client, method)(**asked)

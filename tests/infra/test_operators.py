@@ -1,0 +1,55 @@
+"""The operators' routes are behind IAM, and the stack's policies grant these routes and nothing else."""
+
+from typing import Any
+
+import pytest
+
+from infra.functions.operators import POLICIES
+from tests.infra.template import Template, listed, target, text
+
+pytestmark = pytest.mark.promise(9)
+
+INVOKE = "arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<ApiHttp17514DA7>/$default/"
+STACK = "arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/posthaste-dev/*"
+
+
+def policies(template: Template) -> dict[str, dict[str, Any]]:
+    """Return the policies by the names of their outputs."""
+    found = template.of("IAM::ManagedPolicy")
+    return {name: found[target(template.raw["Outputs"][f"{name}Policy"]["Value"])] for name in POLICIES}
+
+
+def test_iam_identifies_the_caller_of_each_of_their_routes(template: Template) -> None:
+    routes = {row["RouteKey"]: row for row in template.of("ApiGatewayV2::Route").values()}
+    assert {k: row["AuthorizationType"] for k, row in routes.items() if row["AuthorizationType"] != "NONE"} == {
+        "ANY /operate/{proxy+}": "AWS_IAM"
+    }
+    served = {
+        template.service(template.resources[target(r["Target"]["Fn::Join"][1][1])]["Properties"]["IntegrationUri"])
+        for k, r in routes.items()
+        if "operate" in k
+    }
+    assert served == {"operate"}
+
+
+def test_a_policy_grants_routes_and_the_look_at_the_stack_and_nothing_else(template: Template) -> None:
+    found = policies(template)
+    assert len(template.of("IAM::ManagedPolicy")) == len(found) == len(POLICIES)
+    for name, policy in found.items():
+        rights = {
+            (action, text(resource))
+            for statement in policy["PolicyDocument"]["Statement"]
+            for action in listed(statement["Action"])
+            for resource in listed(statement["Resource"])
+        }
+        assert all(s["Effect"] == "Allow" for s in policy["PolicyDocument"]["Statement"])
+        routes = {("execute-api:Invoke", f"{INVOKE}{route}") for route in POLICIES[name]}
+        assert rights == routes | {("cloudformation:DescribeStacks", STACK)}, name
+
+
+def test_a_viewer_changes_nothing() -> None:
+    assert {route.partition("/")[0] for route in POLICIES["Viewer"]} == {"GET"}
+
+
+def test_no_policy_is_attached_by_the_stack(template: Template) -> None:
+    assert not any({*policy} & {"Roles", "Users", "Groups"} for policy in template.of("IAM::ManagedPolicy").values())
