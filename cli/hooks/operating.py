@@ -42,14 +42,14 @@ _KINDS: Final[Mapping[str, type[CommandError]]] = {
 
 
 class OperatedHooks:
-    """Implements `HookDoor` over a desk.
+    """Implements `HookDoor` over a service.
 
     Args:
         by: the operator, as the audit log names them.
     """
 
-    def __init__(self, desk: HookService, clock: Clock, by: str) -> None:
-        self._desk = desk
+    def __init__(self, service: HookService, clock: Clock, by: str) -> None:
+        self._service = service
         self._clock = clock
         self._by = by
 
@@ -57,16 +57,16 @@ class OperatedHooks:
         """Create an endpoint, and return it with its secret."""
         asked = _valid(NewHook, body)
         draft = HookDraft(asked.url, tuple(asked.events), asked.description, batch=asked.batch, format=asked.format)
-        return self._secret(accepted(self._desk.create(DEPLOYMENT, draft, by=self._by)))
+        return self._secret(accepted(self._service.create(DEPLOYMENT, draft, by=self._by)))
 
     def every(self) -> list[Document]:
         """Return the endpoints, oldest first."""
-        return [_document(hook_view(x, self._now())) for x in self._desk.every(DEPLOYMENT)]
+        return [_document(hook_view(x, self._now())) for x in self._service.every(DEPLOYMENT)]
 
     def read(self, name: str) -> Document:
         """Return an endpoint, and how it does."""
         found = self._found(name)
-        return _document(details_view(found, self._desk.work(found), self._now()))
+        return _document(details_view(found, self._service.work(found), self._now()))
 
     def change(self, name: str, body: Mapping[str, Any]) -> Document:
         """Change an endpoint."""
@@ -79,26 +79,26 @@ class OperatedHooks:
             format=asked.format,
             disabled=asked.disabled,
         )
-        return _document(hook_view(accepted(self._desk.change(self._found(name), draft, by=self._by)), self._now()))
+        return _document(hook_view(accepted(self._service.change(self._found(name), draft, by=self._by)), self._now()))
 
     def rotate(self, name: str) -> Document:
         """Give an endpoint a second secret, and return it with that."""
-        return self._secret(accepted(self._desk.rotate(self._found(name), by=self._by)))
+        return self._secret(accepted(self._service.rotate(self._found(name), by=self._by)))
 
     def delete(self, name: str) -> Document:
         """Delete an endpoint."""
-        self._desk.delete(self._found(name), by=self._by)
+        self._service.delete(self._found(name), by=self._by)
         return {"deleted": True}
 
     def test(self, name: str) -> Document:
         """Have a `test` event posted, and return its delivery."""
-        return _document(delivery_view(accepted(self._desk.test(self._found(name), by=self._by))))
+        return _document(delivery_view(accepted(self._service.test(self._found(name), by=self._by))))
 
     def deliveries(self, name: str, state: str) -> Iterator[list[Document]]:
         """Yield pages of deliveries; `state`: only those, empty for all."""
         endpoint, wanted, after, more = self._found(name), DeliveryState(state) if state else None, "", True
         while more:
-            found, after = self._desk.deliveries(endpoint, wanted, after=after, limit=PAGE)
+            found, after = self._service.deliveries(endpoint, wanted, after=after, limit=PAGE)
             yield [_document(delivery_view(x)) for x in found]
             more = bool(after)
 
@@ -110,7 +110,7 @@ class OperatedHooks:
         """Have a delivery tried now."""
         endpoint = self._found(name)
         return _document(
-            delivery_view(accepted(self._desk.retry(endpoint, self._delivery(endpoint, delivery), by=self._by)))
+            delivery_view(accepted(self._service.retry(endpoint, self._delivery(endpoint, delivery), by=self._by)))
         )
 
     def replay(self, name: str, body: Mapping[str, Any]) -> Document:
@@ -119,17 +119,17 @@ class OperatedHooks:
         since = int(asked.since.timestamp() * 1000)
         until = int(asked.until.timestamp() * 1000) if asked.until is not None else self._now()
         state = DeliveryState(asked.state) if asked.state is not None else None
-        order = accepted(self._desk.replay(self._found(name), since, until, state, by=self._by))
+        order = accepted(self._service.replay(self._found(name), since, until, state, by=self._by))
         return _document(ReplayView.model_validate(order))
 
     def _found(self, name: str) -> Endpoint:
-        found = self._desk.find(DEPLOYMENT, name)
+        found = self._service.find(DEPLOYMENT, name)
         if found is None:
             raise NotFound(f"no endpoint {name} of the deployment: see `posthaste hook list --deployment`")
         return found
 
     def _delivery(self, endpoint: Endpoint, name: str) -> HookDelivery:
-        found: HookDelivery | None = self._desk.delivery(endpoint, name)
+        found: HookDelivery | None = self._service.delivery(endpoint, name)
         if found is None:
             raise NotFound("no such delivery: see `posthaste hook deliveries --deployment`")
         return found
@@ -149,12 +149,12 @@ def operated(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[HookDoor]
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
     """
-    with opened(ctx, stage, aws=aws) as desk:
+    with opened(ctx, stage, aws=aws) as service:
         clock = surroundings(ctx).clock
-        yield OperatedHooks(hook_desk(desk.found, clock), clock, desk.by)
+        yield OperatedHooks(hook_service(service.found, clock), clock, service.by)
 
 
-def hook_desk(found: OperatedDeployment, clock: Clock) -> HookService:
+def hook_service(found: OperatedDeployment, clock: Clock) -> HookService:
     """Return the endpoints of a deployment."""
     dynamo, records = found.dynamo(clock), found.table()
     sqs = found.client("sqs")

@@ -9,7 +9,7 @@ import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
-from cli.operating.accounts import Account, Desk, kind_wanted, name_of, opened, opened_at, resolve
+from cli.operating.accounts import Account, AccountService, kind_wanted, name_of, opened, opened_at, resolve
 from cli.operating.stopping import of_key, stop_of_key, working
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.accounts import ApiKey, Scope, is_key_id
@@ -53,9 +53,9 @@ def create_key(
     until = _expiry(expires, clock.now())
     title = name_of(name)
     kind_wanted(test=test, team=team)
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
-        secret, key = desk.accounts.create_key(
-            owner, test=test, team=team, scopes=scope or None, name=title, expires=until, by=desk.by
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
+        secret, key = service.accounts.create_key(
+            owner, test=test, team=team, scopes=scope or None, name=title, expires=until, by=service.by
         )
     if json:
         emit({"key": secret, **_row(key)})
@@ -68,8 +68,8 @@ def create_key(
 @key_app.command("list")
 def list_keys(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List an account's API keys, without their texts; when each was last used is known to the hour."""
-    with opened(ctx, stage, aws=aws) as desk:
-        rows = [_row(key) for key in desk.accounts.list_keys(resolve(desk.accounts, account))]
+    with opened(ctx, stage, aws=aws) as service:
+        rows = [_row(key) for key in service.accounts.list_keys(resolve(service.accounts, account))]
     if json:
         emit_all(rows)
         return
@@ -93,8 +93,8 @@ def expire_key(
     """Set when an API key ends."""
     _check(key_id)
     until = 0 if when == NEVER else _moment(when, surroundings(ctx).clock.now())
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
-        key = desk.accounts.expire_key(owner, key_id, until, by=desk.by)
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
+        key = service.accounts.expire_key(owner, key_id, until, by=service.by)
         if key is None:
             raise _no_key(owner, key_id)
     if json:
@@ -118,8 +118,8 @@ def rotate_key(
     """Create a replacement key. The old key expires after the overlap. The new key is shown once, here."""
     _check(key_id)
     until = _moment(overlap, surroundings(ctx).clock.now())
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
-        made = desk.accounts.rotate_key(owner, key_id, until, by=desk.by)
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
+        made = service.accounts.rotate_key(owner, key_id, until, by=service.by)
         if made is None:
             raise NotFound(f"{owner} has no valid key {key_id}, or it was just changed: `posthaste key list {owner}`")
     secret, new, old = made
@@ -154,28 +154,28 @@ def revoke_key(
     """Revoke an API key. It stops working within 30 seconds. After an interruption, repeat it."""
     _check(key_id)
     clock = surroundings(ctx).clock
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
         if dry_run:
-            _show_traces(desk, owner, key_id, clock, json=json)
+            _show_traces(service, owner, key_id, clock, json=json)
             return
-        revoked = _revoked(desk, owner, key_id, repeatable=stop_jobs or leaked, json=json)
+        revoked = _revoked(service, owner, key_id, repeatable=stop_jobs or leaked, json=json)
         more: dict[str, Any] = {}
         if stop_jobs or leaked:
-            more["stopped"] = _stopped(desk, owner, key_id, clock, json=json)
+            more["stopped"] = _stopped(service, owner, key_id, clock, json=json)
         if leaked:  # after the jobs: by then no process takes the key any more
-            more["disabled"] = _disabled(desk, owner, key_id, clock, json=json)
+            more["disabled"] = _disabled(service, owner, key_id, clock, json=json)
     if json:
         emit({"account_id": owner, "key_id": key_id, "revoked": revoked, **more})
 
 
-def _revoked(desk: Desk, owner: str, key_id: str, *, repeatable: bool, json: bool) -> bool:
+def _revoked(service: AccountService, owner: str, key_id: str, *, repeatable: bool, json: bool) -> bool:
     """Revoke a key; return whether it was there.
 
     Args:
         repeatable: a key that is not there is no error: there may be more to stop.
         json: for programs: nothing is said.
     """
-    revoked = desk.accounts.revoke_key(owner, key_id, by=desk.by)
+    revoked = service.accounts.revoke_key(owner, key_id, by=service.by)
     if not revoked and not repeatable:
         raise _no_key(owner, key_id)
     if not json:
@@ -184,14 +184,14 @@ def _revoked(desk: Desk, owner: str, key_id: str, *, repeatable: bool, json: boo
     return revoked
 
 
-def _stopped(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> list[str]:
+def _stopped(service: AccountService, owner: str, key_id: str, clock: Clock, *, json: bool) -> list[str]:
     """Stop the jobs of a key; return their ids.
 
     Args:
         json: for programs: nothing is said.
     """
     names: list[str] = []
-    with working(desk, clock) as work:
+    with working(service, clock) as work:
         stop_of_key(work, owner, key_id, clock, partial(_note_stopped, names, json=json))
     many = counted(len(names), "job")
     if not json:
@@ -199,7 +199,7 @@ def _stopped(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -
     return names
 
 
-def _show_traces(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> None:
+def _show_traces(service: AccountService, owner: str, key_id: str, clock: Clock, *, json: bool) -> None:
     """Show what a key has done, and its jobs that are still open.
 
     Args:
@@ -207,8 +207,8 @@ def _show_traces(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: boo
     """
     from cli.keys.traces import traces_of  # noqa: PLC0415 - loads botocore
 
-    found = traces_of(desk, owner, key_id, clock)
-    with working(desk, clock) as work:
+    found = traces_of(service, owner, key_id, clock)
+    with working(service, clock) as work:
         jobs = [job for page in work.jobs.pages(lambda job: of_key(job, owner, key_id)) for job in page]
     if json:
         emit({"account_id": owner, "key_id": key_id, "jobs": [job.id for job in jobs], **found.document()})
@@ -222,7 +222,7 @@ def _show_traces(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: boo
         say("it has no open job, and no entry of the audit log names it")
 
 
-def _disabled(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) -> dict[str, list[str]]:
+def _disabled(service: AccountService, owner: str, key_id: str, clock: Clock, *, json: bool) -> dict[str, list[str]]:
     """Disable the endpoints and notifiers that a key has made or changed; return their names.
 
     Args:
@@ -230,8 +230,8 @@ def _disabled(desk: Desk, owner: str, key_id: str, clock: Clock, *, json: bool) 
     """
     from cli.keys.traces import disable, traces_of  # noqa: PLC0415 - loads botocore
 
-    found = traces_of(desk, owner, key_id, clock)
-    disable(desk, found, clock)
+    found = traces_of(service, owner, key_id, clock)
+    disable(service, found, clock)
     if not json:
         for x in found.endpoints:
             say(f"disabled endpoint {x.id} {x.url}".rstrip())

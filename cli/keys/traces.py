@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cli.hooks.operating import accepted, hook_desk
-from cli.operating.accounts import Desk
+from cli.hooks.operating import accepted, hook_service
+from cli.operating.accounts import AccountService
 from cli.operating.notifiers import Office, done, office_of
 from cli.output import counted, moment
 from shared.domain.audit import HOURLY, Act, Event
@@ -53,16 +53,16 @@ class Traces:
             yield f"{act}: {', '.join(subjects[:SHOWN])}{more}"
 
 
-def traces_of(desk: Desk, owner: str, key_id: str, clock: Clock) -> Traces:
+def traces_of(service: AccountService, owner: str, key_id: str, clock: Clock) -> Traces:
     """Return what a key has done, as far back as entries of the account's audit logs are kept."""
-    acts = _acts(desk.found.journal(clock), owner, key_id)
+    acts = _acts(service.found.journal(clock), owner, key_id)
     touched, named = _subjects(acts, HOOKS), _subjects(acts, NOTIFIERS)
-    hooks = hook_desk(desk.found, clock) if touched else None
+    hooks = hook_service(service.found, clock) if touched else None
     every = [x for space in namespaces_of(owner) for x in hooks.every(space)] if hooks is not None else []
     return Traces(
         {act: list(subjects) for act, subjects in sorted(acts.items())},
         [x for x in every if x.id in touched and not x.disabled_at],
-        list(_enabled(office_of(desk, clock), sorted(named))),
+        list(_enabled(office_of(service, clock), sorted(named))),
     )
 
 
@@ -73,15 +73,15 @@ def _enabled(office: Office, names: Iterable[str]) -> Iterator[Notifier]:
             yield found
 
 
-def disable(desk: Desk, found: Traces, clock: Clock) -> None:
+def disable(service: AccountService, found: Traces, clock: Clock) -> None:
     """Disable the endpoints and notifiers of a key. Repeat it after an interruption."""
     if found.endpoints:
-        hooks = hook_desk(desk.found, clock)
+        hooks = hook_service(service.found, clock)
         for endpoint in found.endpoints:
-            accepted(hooks.change(endpoint, HookDraft(disabled=True), by=desk.by))
-    office = office_of(desk, clock)
+            accepted(hooks.change(endpoint, HookDraft(disabled=True), by=service.by))
+    office = office_of(service, clock)
     for notifier in found.notifiers:
-        done(office.notifiers.switch(notifier, disabled=True, by=desk.by))
+        done(office.notifiers.switch(notifier, disabled=True, by=service.by))
 
 
 def _acts(journal: Journal, owner: str, key_id: str) -> dict[str, dict[str, None]]:

@@ -30,8 +30,8 @@ NO_SENDER: Final = "a sender is an address (news@example.com) or a domain (examp
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """The accounts of a deployment, and whose desk it is. `where`: for people."""
+class AccountService:
+    """The accounts of a deployment, and who changes them. `where`: for people."""
 
     accounts: "Accounts"
     where: str
@@ -44,7 +44,7 @@ class Desk:
 
 
 @contextmanager
-def opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Desk]:
+def opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[AccountService]:
     """Yield the deployment's accounts. Errors of AWS become one line.
 
     Args:
@@ -56,21 +56,21 @@ def opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Desk]:
     found = deployment(stage, aws=aws)
     with aws_errors(found.where):
         try:
-            yield Desk(found.accounts(surroundings(ctx).clock), f"stage {found.stage}, {found.where}", found)
+            yield AccountService(found.accounts(surroundings(ctx).clock), f"stage {found.stage}, {found.where}", found)
         except UnknownAccount as unknown:
             raise _no_account(str(unknown)) from None
 
 
 @contextmanager
-def opened_at(ctx: typer.Context, stage: str, account: str, *, aws: bool) -> Iterator[tuple[Desk, str]]:
+def opened_at(ctx: typer.Context, stage: str, account: str, *, aws: bool) -> Iterator[tuple[AccountService, str]]:
     """Yield the deployment's accounts, and the id of one of them; NotFound if it is not there.
 
     Args:
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
     """
-    with opened(ctx, stage, aws=aws) as desk:
-        yield desk, resolve(desk.accounts, account)
+    with opened(ctx, stage, aws=aws) as service:
+        yield service, resolve(service.accounts, account)
 
 
 def _no_account(text: str) -> NotFound:
@@ -132,16 +132,16 @@ def create_account(
     title = name_of(name)
     if not title:
         raise Misused("the account needs a name")
-    with opened(ctx, stage, aws=aws) as desk:
+    with opened(ctx, stage, aws=aws) as service:
         try:
-            account = desk.accounts.create_account(title, sender or (), by=desk.by)
+            account = service.accounts.create_account(title, sender or (), by=service.by)
         except ValueError:
             raise Misused(f"no account was created: {NO_SENDER}") from None
-        senders = desk.accounts.list_senders(account)
+        senders = service.accounts.list_senders(account)
     if json:
         emit({"account_id": account, "name": title, "senders": senders})
         return
-    say(f"account {account} created ({desk.where}); may send from: {', '.join(senders) or 'nothing yet'}")
+    say(f"account {account} created ({service.where}); may send from: {', '.join(senders) or 'nothing yet'}")
     if not senders:
         say(f"allow a sender:  posthaste sender add {account} example.com")
     say(f"make a key:      posthaste key create {account}")
@@ -150,7 +150,7 @@ def create_account(
 @account_app.command("list")
 def list_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List all accounts."""
-    with opened(ctx, stage, aws=aws) as desk:
+    with opened(ctx, stage, aws=aws) as service:
         rows = [
             {
                 "account_id": a.id,
@@ -162,13 +162,15 @@ def list_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
                 "own": a.own,
                 "channels": sorted(a.channels),
             }
-            for a in desk.accounts.list_accounts()
+            for a in service.accounts.list_accounts()
         ]
     if json:
         emit_all(rows)
         return
     shown = [{**row, **{name: "yes" if row[name] else "" for name in ("suspended", "paused")}} for row in rows]
-    table(("account_id", "created_at", "suspended", "paused", "name"), shown, empty=f"no accounts yet ({desk.where})")
+    table(
+        ("account_id", "created_at", "suspended", "paused", "name"), shown, empty=f"no accounts yet ({service.where})"
+    )
 
 
 @account_app.command("suspend")
@@ -182,8 +184,8 @@ def suspend_account(
 ) -> None:
     """Suspend an account. It sends and makes nothing, and accepted messages wait. It can read, stop and delete."""
     told = reason_of(reason)
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
-        changed = desk.accounts.suspend(owner, told, by=desk.by)
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
+        changed = service.accounts.suspend(owner, told, by=service.by)
     if json:
         emit({"account_id": owner, "suspended": True, "changed": changed})
     elif changed:
@@ -198,8 +200,8 @@ def unsuspend_account(
     ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False
 ) -> None:
     """End an account's suspension. Waiting messages continue within seconds."""
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
-        changed = desk.accounts.unsuspend(owner, by=desk.by)
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
+        changed = service.accounts.unsuspend(owner, by=service.by)
     if json:
         emit({"account_id": owner, "suspended": False, "changed": changed})
     else:
@@ -213,15 +215,15 @@ def move_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
 
     The first change of an account, key or sender does the same. A repeat moves what is missing.
     """
-    with opened(ctx, stage, aws=aws) as desk:
-        apart = bool(desk.found.homes().identities)
-        moved = desk.accounts.move() if apart else 0
+    with opened(ctx, stage, aws=aws) as service:
+        apart = bool(service.found.homes().identities)
+        moved = service.accounts.move() if apart else 0
     if json:
-        emit({"stage": desk.found.stage, "tables": apart, "moved": moved})
+        emit({"stage": service.found.stage, "tables": apart, "moved": moved})
     elif apart:
-        say(f"{counted(moved, 'item')} moved ({desk.where}); the old copies are no longer used")
+        say(f"{counted(moved, 'item')} moved ({service.where}); the old copies are no longer used")
     else:
-        say(f"nothing is moved ({desk.where}): the deployed version has no tables to move to; deploy this one first")
+        say(f"nothing is moved ({service.where}): the deployed version has no tables to move to; deploy this one first")
 
 
 @account_app.command("region")
@@ -241,8 +243,8 @@ def set_region(
         number_reader(wanted)
     except ValueError:
         raise Misused("unknown country: use two letters of ISO 3166, such as DE, or none") from None
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
-        desk.accounts.set_region(owner, wanted, by=desk.by)
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
+        service.accounts.set_region(owner, wanted, by=service.by)
     if json:
         emit({"account_id": owner, "region": wanted or None})
     elif wanted:
@@ -257,8 +259,8 @@ def open_channel(
 ) -> None:
     """Let an account that a person made at the console send by a channel without senders, such as sms."""
     wanted = _channel(channel)
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
-        desk.accounts.open_channel(owner, wanted, by=desk.by)
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
+        service.accounts.open_channel(owner, wanted, by=service.by)
     emit_or_say({"account_id": owner, "channel": wanted, "open": True}, json=json, text=f"{owner} may send by {wanted}")
 
 
@@ -268,9 +270,9 @@ def close_channel(
 ) -> None:
     """Undo `account open`. Accepted messages are still sent, unless you suspend the account."""
     wanted = _channel(channel)
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
-        desk.accounts.close_channel(owner, wanted, by=desk.by)
-        found = desk.accounts.get(owner)
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
+        service.accounts.close_channel(owner, wanted, by=service.by)
+        found = service.accounts.get(owner)
     still = found is not None and found.opens(wanted)
     if json:
         emit({"account_id": owner, "channel": wanted, "open": still})
@@ -303,9 +305,9 @@ def add_sender(
     json: Json = False,
 ) -> None:
     """Allow an account to send from an address or a domain (not its subdomains)."""
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
         try:
-            stored = desk.accounts.add_sender(owner, value, by=desk.by)
+            stored = service.accounts.add_sender(owner, value, by=service.by)
         except ValueError:
             raise Misused(NO_SENDER) from None
     emit_or_say({"account_id": owner, "sender": stored}, json=json, text=f"{owner} may send from {stored}")
@@ -314,8 +316,8 @@ def add_sender(
 @sender_app.command("list")
 def list_senders(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List what an account may send from."""
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
-        rows = [{"sender": value} for value in desk.accounts.list_senders(owner)]
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
+        rows = [{"sender": value} for value in service.accounts.list_senders(owner)]
     if json:
         emit_all(rows)
     else:
@@ -332,9 +334,9 @@ def remove_sender(
     json: Json = False,
 ) -> None:
     """Remove a sender. Within 30 seconds its mail is refused, and its scheduled jobs do not start."""
-    with opened_at(ctx, stage, account, aws=aws) as (desk, owner):
+    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
         try:
-            removed = desk.accounts.remove_sender(owner, value, by=desk.by)
+            removed = service.accounts.remove_sender(owner, value, by=service.by)
         except ValueError:
             raise Misused(NO_SENDER) from None
         if not removed:

@@ -10,7 +10,7 @@ import typer
 
 from cli.deployment import Aws, OperatedDeployment, Stage
 from cli.errors import Misused, NotFound
-from cli.operating.accounts import Account, Desk, opened, resolve
+from cli.operating.accounts import Account, AccountService, opened, resolve
 from cli.output import Json, emit, emit_all, emit_or_say, moment, say, surroundings, table
 from shared.contracts import ENV_CONSOLE, ENV_PEOPLE_TABLE
 from shared.contracts.console import ConsoleSettings
@@ -39,7 +39,7 @@ class MemberService:
 
     people: "DynamoPeople"
     provider: str
-    desk: Desk
+    service: AccountService
 
     def member(self, account: str, who: str) -> User | None:
         """Return the member of an account with a login or an id; None if there is none.
@@ -59,16 +59,16 @@ class MemberService:
 
     def keys_left(self, user: User, account: str) -> list[str]:
         """Return commands that revoke what a person made with their own account."""
-        keys = first_keys(user, account, self.desk.accounts.list_keys(account)) if account else []
+        keys = first_keys(user, account, self.service.accounts.list_keys(account)) if account else []
         return [f"posthaste key revoke {account} {key}" for key in keys]
 
 
 @contextmanager
 def _people(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[MemberService]:
     """Yield the deployment's people. NotFound if it has no console."""
-    with opened(ctx, stage, aws=aws) as desk:
-        table_name, provider = _console(desk.found)
-        yield MemberService(_table(desk.found, table_name, surroundings(ctx).clock), provider, desk)
+    with opened(ctx, stage, aws=aws) as service:
+        table_name, provider = _console(service.found)
+        yield MemberService(_table(service.found, table_name, surroundings(ctx).clock), provider, service)
 
 
 def _table(found: OperatedDeployment, name: str, clock: Clock) -> "DynamoPeople":
@@ -103,8 +103,8 @@ def _unknown(login: str, account: str) -> NotFound:
 @member_app.command("list")
 def list_members(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List the members of an account, and the logins that are invited."""
-    with _people(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.desk.accounts, account)
+    with _people(ctx, stage, aws=aws) as service:
+        owner = resolve(service.service.accounts, account)
         rows = [
             {
                 "login": user.login,
@@ -114,7 +114,7 @@ def list_members(ctx: typer.Context, account: Account, stage: Stage = "", aws: A
                 "last_signed_in_at": moment(user.seen_at),
                 "user_id": user.id,
             }
-            for user, membership in desk.people.members(owner)
+            for user, membership in service.people.members(owner)
         ]
         rows += [
             {
@@ -125,7 +125,7 @@ def list_members(ctx: typer.Context, account: Account, stage: Stage = "", aws: A
                 "last_signed_in_at": None,
                 "user_id": None,
             }
-            for login, role in desk.people.waiting(owner)
+            for login, role in service.people.waiting(owner)
         ]
     if json:
         emit_all(rows)
@@ -146,15 +146,15 @@ def invite_member(
 ) -> None:
     """Invite a login to an account. It becomes a member when it signs in next."""
     who = _login(login)
-    with _people(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.desk.accounts, account)
-        if desk.member(owner, who) is not None:
+    with _people(ctx, stage, aws=aws) as service:
+        owner = resolve(service.service.accounts, account)
+        if service.member(owner, who) is not None:
             raise Misused(f"{who} is a member already: change the role with `posthaste member role {owner} {who} ROLE`")
-        desk.people.invite(desk.provider, who, owner, role, by=desk.desk.by)
+        service.people.invite(service.provider, who, owner, role, by=service.service.by)
     emit_or_say(
         {"account_id": owner, "login": who, "role": role.value, "state": "invited"},
         json=json,
-        text=f"{who} becomes {role.value} of {owner} at the next sign-in by {desk.provider}",
+        text=f"{who} becomes {role.value} of {owner} at the next sign-in by {service.provider}",
     )
 
 
@@ -170,10 +170,10 @@ def change_role(
 ) -> None:
     """Change what a member may do, from the next page on."""
     who = _login(login)
-    with _people(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.desk.accounts, account)
-        user = desk.member(owner, who)
-        if user is None or not desk.people.change(user.id, owner, role, by=desk.desk.by):
+    with _people(ctx, stage, aws=aws) as service:
+        owner = resolve(service.service.accounts, account)
+        user = service.member(owner, who)
+        if user is None or not service.people.change(user.id, owner, role, by=service.service.by):
             raise _unknown(who, owner)
     answer = {"account_id": owner, "login": user.login, "role": role.value, "state": "member"}
     emit_or_say(answer, json=json, text=f"{user.login} is {role.value} of {owner} now")
@@ -185,14 +185,14 @@ def remove_member(
 ) -> None:
     """Remove a member from an account, or take an invitation back. The next page refuses them."""
     who = _login(login)
-    with _people(ctx, stage, aws=aws) as desk:
-        owner = resolve(desk.desk.accounts, account)
-        user = desk.member(owner, who)
-        left = desk.keys_left(user, owner) if user else []
+    with _people(ctx, stage, aws=aws) as service:
+        owner = resolve(service.service.accounts, account)
+        user = service.member(owner, who)
+        left = service.keys_left(user, owner) if user else []
         if user is not None:
-            desk.people.remove(user.id, owner, by=desk.desk.by)
-        elif who.lower() in {waiting for waiting, _ in desk.people.waiting(owner)}:
-            desk.people.withdraw(desk.provider, who, owner, by=desk.desk.by)
+            service.people.remove(user.id, owner, by=service.service.by)
+        elif who.lower() in {waiting for waiting, _ in service.people.waiting(owner)}:
+            service.people.withdraw(service.provider, who, owner, by=service.service.by)
         else:
             raise _unknown(who, owner)
     if json:
@@ -213,15 +213,15 @@ def sign_out(ctx: typer.Context, login: Login, stage: Stage = "", aws: Aws = Fal
     """End all sessions of a login, in all browsers. Without a membership or the settings it does not come back."""
     who = _login(login)
     clock = surroundings(ctx).clock
-    with _people(ctx, stage, aws=aws) as desk:
-        users = desk.people.named(who)
+    with _people(ctx, stage, aws=aws) as service:
+        users = service.people.named(who)
         if not users:
-            raise NotFound(f"{who} has never signed in to the console of stage {desk.desk.found.stage}")
-        journal, by = desk.desk.found.journal(clock), desk.desk.by
+            raise NotFound(f"{who} has never signed in to the console of stage {service.service.found.stage}")
+        journal, by = service.service.found.journal(clock), service.service.by
         for user in users:
-            desk.people.end_all(user.id)
+            service.people.end_all(user.id)
             journal.write(audited(EVERYONE, int(clock.now() * 1000), user.id, Act.MEMBER_SIGNED_OUT, by))
-        left = [command for user in users for command in desk.keys_left(user, user.own)]
+        left = [command for user in users for command in service.keys_left(user, user.own)]
     if json:
         emit({"login": who, "users": [user.id for user in users], "signed_out": True, "revoke": left})
         return
@@ -233,8 +233,8 @@ def sign_out(ctx: typer.Context, login: Login, stage: Stage = "", aws: Aws = Fal
 def release_login(ctx: typer.Context, login: Login, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """Let a login of the settings become the next person's who signs in by it. Be sure whose it is now."""
     who = _login(login)
-    with _people(ctx, stage, aws=aws) as desk:
-        if not desk.people.release(desk.provider, who, by=desk.desk.by):
+    with _people(ctx, stage, aws=aws) as service:
+        if not service.people.release(service.provider, who, by=service.service.by):
             raise NotFound(f"the login {who} has no owner yet: the next person who signs in by it gets it")
     said = f"{who} becomes the next person's who signs in by it, with all that `console` in cdk.json gives that login"
     emit_or_say({"login": who, "released": True}, json=json, text=said)

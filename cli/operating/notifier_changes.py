@@ -77,7 +77,7 @@ def update(
     if draft == NotifierDraft():
         raise Misused("say what to change; see `posthaste notifier update --help`")
     with opened_office(ctx, stage, aws=aws) as office:
-        changed = done(office.notifiers.change(office.found(name), draft, by=office.desk.by))
+        changed = done(office.notifiers.change(office.found(name), draft, by=office.service.by))
     if json:
         emit(row_of(changed, Contact()))
     else:
@@ -124,7 +124,7 @@ def delete(ctx: typer.Context, name: Name, stage: Stage = "", aws: Aws = False, 
     clock = surroundings(ctx).clock
     with opened_office(ctx, stage, aws=aws) as office:
         found = office.found(name)
-        done(office.notifiers.delete(found, _waiting(office, clock), by=office.desk.by))
+        done(office.notifiers.delete(found, _waiting(office, clock), by=office.service.by))
     if json:
         emit({"name": name, "deleted": True})
         return
@@ -137,14 +137,14 @@ def _days(office: Office, clock: Clock) -> "NotifierDays":
     from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415 - loads botocore
     from shared.engine.notices.days import NotifierDays  # noqa: PLC0415
 
-    found = office.desk.found
+    found = office.service.found
     return NotifierDays(log=DynamoUpdates(found.dynamo(clock), records=found.table()), clock=clock)
 
 
 def _waiting(office: Office, clock: Clock) -> "DynamoWaiting":
     from shared.adapters.dynamo.notices.waiting import DynamoWaiting  # noqa: PLC0415 - loads botocore
 
-    found = office.desk.found
+    found = office.service.found
     return DynamoWaiting(found.dynamo(clock), records=found.table())
 
 

@@ -10,7 +10,7 @@ import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import CommandError, Failed, Misused, NotFound
-from cli.operating.accounts import Desk, opened, resolve
+from cli.operating.accounts import AccountService, opened, resolve
 from cli.output import Json, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.namespaces import namespaces_of
 from shared.domain.notices.notifier import Contact, Notifier, is_name
@@ -35,11 +35,11 @@ Owner = Annotated[str, typer.Option("--account", metavar="ACCOUNT", help="The ac
 
 @dataclass(frozen=True, slots=True)
 class Office:
-    """Notifiers of a deployment. `desk`: its accounts."""
+    """Notifiers of a deployment. `service`: its accounts."""
 
     store: "DynamoNotifiers"
     notifiers: NotifierService
-    desk: Desk
+    service: AccountService
 
     def found(self, name: str) -> Notifier:
         """Return a notifier; NotFound if there is none."""
@@ -57,17 +57,19 @@ def opened_office(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Offi
         stage: the stage's name; empty for the default one.
         aws: whether AWS is meant even if a local cloud is up.
     """
-    with opened(ctx, stage, aws=aws) as desk:
-        yield office_of(desk, surroundings(ctx).clock)
+    with opened(ctx, stage, aws=aws) as service:
+        yield office_of(service, surroundings(ctx).clock)
 
 
-def office_of(desk: Desk, clock: Clock) -> Office:
-    """Return the notifiers of the deployment of a desk."""
+def office_of(service: AccountService, clock: Clock) -> Office:
+    """Return the notifiers of a deployment."""
     from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers  # noqa: PLC0415 - loads botocore
 
-    store = DynamoNotifiers(desk.found.dynamo(clock), records=desk.found.table())
-    settings = desk.found.settings()
-    return Office(store, NotifierService(store=store, senders=desk.accounts, settings=settings, clock=clock), desk)
+    store = DynamoNotifiers(service.found.dynamo(clock), records=service.found.table())
+    settings = service.found.settings()
+    return Office(
+        store, NotifierService(store=store, senders=service.accounts, settings=settings, clock=clock), service
+    )
 
 
 @app.command("create")
@@ -99,8 +101,8 @@ def create_notifier(
         country=country.upper(),
     )
     with opened_office(ctx, stage, aws=aws) as office:
-        owner = resolve(office.desk.accounts, account)
-        made = done(office.notifiers.create(name, owner, draft, test=test, by=office.desk.by))
+        owner = resolve(office.service.accounts, account)
+        made = done(office.notifiers.create(name, owner, draft, test=test, by=office.service.by))
     if json:
         emit({**row_of(made.notifier, Contact()), "password": made.password})
         return
@@ -120,7 +122,7 @@ def rotate_notifier(
     """Give a notifier a second password. The old one ends after the overlap."""
     until = int(surroundings(ctx).clock.now() * 1000) + _span(overlap)
     with opened_office(ctx, stage, aws=aws) as office:
-        made = done(office.notifiers.rotate(office.found(name), until=until, by=office.desk.by))
+        made = done(office.notifiers.rotate(office.found(name), until=until, by=office.service.by))
     if json:
         emit({**row_of(made.notifier, Contact()), "password": made.password, "previous_password_until": moment(until)})
         return
@@ -169,7 +171,7 @@ def _state(row: dict[str, Any]) -> str:
 
 def _listed(office: Office, account: str) -> list[Notifier]:
     """Return the notifiers of an account, or of all."""
-    accounts = office.desk.accounts
+    accounts = office.service.accounts
     owners = [resolve(accounts, account)] if account else [x.id for x in accounts.list_accounts()]
     return [x for owner in owners for name in namespaces_of(owner) for x in _of(office, name)]
 
@@ -185,7 +187,7 @@ def _of(office: Office, whose: str) -> Iterator[Notifier]:
 
 def _switch(ctx: typer.Context, name: str, stage: str, *, aws: bool, json: bool, disabled: bool) -> None:
     with opened_office(ctx, stage, aws=aws) as office:
-        changed = done(office.notifiers.switch(office.found(name), disabled=disabled, by=office.desk.by))
+        changed = done(office.notifiers.switch(office.found(name), disabled=disabled, by=office.service.by))
     if json:
         emit(row_of(changed, Contact()))
     elif disabled:
@@ -195,7 +197,7 @@ def _switch(ctx: typer.Context, name: str, stage: str, *, aws: bool, json: bool,
 
 
 def done(found: T | Declined) -> T:
-    """Return what a desk did; raises what ends the command if it refused."""
+    """Return what a service did; raises what ends the command if it refused."""
     if isinstance(found, Declined):
         raise _refusal(found)
     return found

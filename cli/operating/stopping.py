@@ -10,7 +10,7 @@ import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
-from cli.operating.accounts import Desk, opened, reason_of, resolve
+from cli.operating.accounts import AccountService, opened, reason_of, resolve
 from cli.output import Json, counted, emit_all, moment, say, surroundings, table, tell
 from cli.sending.words import left_of, state_words
 from shared.contracts import TEST_CREDENTIAL
@@ -40,7 +40,7 @@ SETTLED_S: Final = 40.0
 class Work:
     """The jobs of a deployment."""
 
-    desk: Desk
+    service: AccountService
     records: "Records"
     listing: "Listing"
     jobs: "OpenWork"
@@ -49,8 +49,8 @@ class Work:
 
 
 @contextmanager
-def working(desk: Desk, clock: Clock) -> Iterator[Work]:
-    """Yield the jobs of the deployment of a desk."""
+def working(service: AccountService, clock: Clock) -> Iterator[Work]:
+    """Yield the jobs of a deployment."""
     from shared.adapters.dynamo.credentials.known import KnownCredentials, OpenSlots  # noqa: PLC0415
     from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers  # noqa: PLC0415
     from shared.adapters.dynamo.jobs.records import DynamoRecords  # noqa: PLC0415
@@ -60,7 +60,7 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
     from shared.engine.mails.dropping import WaitingMails  # noqa: PLC0415
     from shared.engine.pool import ThreadPool  # noqa: PLC0415
 
-    found = desk.found
+    found = service.found
     settings, dynamo = found.settings(), found.dynamo(clock)
     records = DynamoRecords(
         dynamo,
@@ -73,7 +73,7 @@ def working(desk: Desk, clock: Clock) -> Iterator[Work]:
     stopper = Stopper(records=records, clock=clock)
     jobs = OpenWork(records=records, slots=slots, stopper=stopper, pool=ThreadPool())
     yield Work(
-        desk,
+        service,
         records,
         Listing(found.client("dynamodb"), found.table(), clock),
         jobs,
@@ -101,8 +101,8 @@ def list_jobs(
     if not account and JobState.LOGGED in (status or ()):
         raise Misused("jobs that have ended are listed by account: add --account ACCOUNT")
     clock = surroundings(ctx).clock
-    with opened(ctx, stage, aws=aws) as desk, working(desk, clock) as work:
-        owner = resolve(desk.accounts, account) if account else ""
+    with opened(ctx, stage, aws=aws) as service, working(service, clock) as work:
+        owner = resolve(service.accounts, account) if account else ""
 
         def wanted(job: Job) -> bool:
             return (
@@ -118,7 +118,7 @@ def list_jobs(
         emit_all(rows)
     else:
         shown = [{**row, "state": _words(job)} for row, job in zip(rows, found, strict=True)]
-        table(COLUMNS, shown, empty=f"no such jobs ({desk.where})")
+        table(COLUMNS, shown, empty=f"no such jobs ({service.where})")
     if more:
         tell(f"there are more than {limit:,}: --limit N shows N")
 
@@ -183,8 +183,8 @@ def stop_jobs(
     if not all(map(is_id, job_id)):
         raise Misused("a job's id has 26 letters and digits, as `posthaste job list` shows it; nothing was stopped")
     clock = surroundings(ctx).clock
-    with opened(ctx, stage, aws=aws) as desk, working(desk, clock) as work:
-        by = desk.by
+    with opened(ctx, stage, aws=aws) as service, working(service, clock) as work:
+        by = service.by
         rows = []
         for name in dict.fromkeys(job_id):
             told = {"reason": why}
@@ -231,7 +231,7 @@ def stop_of_key(work: Work, owner: str, key_id: str, clock: Clock, tell_of: Call
 
     stopped = 0
     until = clock.now() + SETTLED_S
-    by = work.desk.by
+    by = work.service.by
     for turn in range(2):
         if turn:
             tell(f"{counted(stopped, 'job')} stopped; checking again when no process accepts the key any more")

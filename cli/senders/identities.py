@@ -13,7 +13,7 @@ import typer
 from cli.asking import Yes, check_can_ask, confirm
 from cli.deployment import Aws, Stage
 from cli.errors import Failed, Misused, NotFound
-from cli.operating.accounts import Desk, opened, resolve
+from cli.operating.accounts import AccountService, opened, resolve
 from cli.output import Json, Surroundings, emit, emit_all, moment, say, surroundings, table
 from cli.parts import CHECKOUT
 from shared.domain.accounts import sender_of
@@ -35,7 +35,7 @@ MadeFor = Annotated[
 class IdentityRoom:
     """The identities that one deployment made known to providers, and their users."""
 
-    desk: Desk
+    service: AccountService
     clock: Clock
 
     @property
@@ -43,7 +43,7 @@ class IdentityRoom:
         """The notes of what was made."""
         from shared.adapters.dynamo.accounts.made_identities import DynamoOwnedIdentities  # noqa: PLC0415 - botocore
 
-        return DynamoOwnedIdentities(self.desk.found.dynamo(self.clock), self.desk.found.table(), self.clock)
+        return DynamoOwnedIdentities(self.service.found.dynamo(self.clock), self.service.found.table(), self.clock)
 
     def at(self, made: OwnedIdentity) -> "DomainIdentities":
         """Return the provider that knows a domain, as the operator reaches it; Failed without its module."""
@@ -53,14 +53,14 @@ class IdentityRoom:
             factory = identities(made.provider)
         except ModuleNotFoundError:
             raise Failed(CHECKOUT) from None
-        return factory(self.desk.found.client, made.region)
+        return factory(self.service.found.client, made.region)
 
     def senders(self) -> Mapping[str, list[str]]:
         """Return what each account may send from or claims: what operators granted, and its domains."""
         from shared.adapters.dynamo.accounts.claims import DynamoClaims  # noqa: PLC0415 - loads botocore
 
-        accounts = self.desk.accounts
-        claims = DynamoClaims(self.desk.found.dynamo(self.clock), self.desk.found.table(), self.clock)
+        accounts = self.service.accounts
+        claims = DynamoClaims(self.service.found.dynamo(self.clock), self.service.found.table(), self.clock)
         return {
             a.id: [*accounts.list_senders(a.id), *(c.domain for c in claims.list(a.id))]
             for a in accounts.list_accounts()
@@ -81,9 +81,9 @@ def list_identities(
     json: Json = False,
 ) -> None:
     """List the domains that Posthaste made known to providers, with the accounts that use them."""
-    with opened(ctx, stage, aws=aws) as desk:
-        room = IdentityRoom(desk, surroundings(ctx).clock)
-        of = account and resolve(desk.accounts, account)
+    with opened(ctx, stage, aws=aws) as service:
+        room = IdentityRoom(service, surroundings(ctx).clock)
+        of = account and resolve(service.accounts, account)
         senders = room.senders()
         rows: list[dict[str, Any]] = [
             {
@@ -102,7 +102,7 @@ def list_identities(
         emit_all(rows)
         return
     shown = [{**row, "used_by": ", ".join(row["used_by"]) or "no account"} for row in rows]
-    table(COLUMNS, shown, empty=f"no domains ({desk.where})")
+    table(COLUMNS, shown, empty=f"no domains ({service.where})")
 
 
 def forget(
@@ -124,10 +124,10 @@ def forget(
     if account and not unused:
         raise Misused("--account needs --unused")
     check_can_ask(around, yes=yes, json=json)
-    with opened(ctx, stage, aws=aws) as desk:
-        room = IdentityRoom(desk, around.clock)
+    with opened(ctx, stage, aws=aws) as service:
+        room = IdentityRoom(service, around.clock)
         if unused:
-            wanted = _Wanted(region, account and resolve(desk.accounts, account))
+            wanted = _Wanted(region, account and resolve(service.accounts, account))
             return _forget_unused(around, room, wanted, yes=yes, json=json)
         made = _chosen(room, domain, region)
         _refuse_used(room, made)
@@ -138,7 +138,7 @@ def forget(
         asked = (
             f"Have {made.provider} in {made.region} forget {made.domain} ({since}), so that it takes no mail from it?"
         )
-        confirm(around, f"{asked} ({desk.where})", yes=yes, json=json)
+        confirm(around, f"{asked} ({service.where})", yes=yes, json=json)
         _refuse_used(room, made)
         with _answers(made):
             place.remove(made.domain)
@@ -172,10 +172,10 @@ def _forget_unused(around: Surroundings, room: IdentityRoom, wanted: _Wanted, *,
     senders = room.senders()
     found = [x for x in room.made.list() if wanted.has(x) and not users(senders, x.domain)]
     if not found:
-        return None if json else say(f"no domains ({room.desk.where})")
+        return None if json else say(f"no domains ({room.service.where})")
     names = ", ".join(f"{x.domain} ({x.region})" for x in found)
     asked = f"Have the providers forget these {len(found)} domains, so that they take no mail from them: {names}?"
-    confirm(around, f"{asked} ({room.desk.where})", yes=yes, json=json)
+    confirm(around, f"{asked} ({room.service.where})", yes=yes, json=json)
     stay = [why for made in found if (why := _forget_one(room, made, json=json))]
     if stay:
         raise Failed("; ".join(stay))
@@ -219,7 +219,9 @@ def _chosen(room: IdentityRoom, text: str, region: str) -> OwnedIdentity:
         raise Misused("this is no domain") from None
     found = [x for x in room.made.list() if x.domain == domain and region in ("", x.region)]
     if not found:
-        raise NotFound(f"Posthaste has not made {domain} known: see `posthaste sender identities` ({room.desk.where})")
+        raise NotFound(
+            f"Posthaste has not made {domain} known: see `posthaste sender identities` ({room.service.where})"
+        )
     if len(found) > 1:
         raise Misused(f"{domain} is known in {', '.join(x.region for x in found)}: add --region")
     return found[0]
