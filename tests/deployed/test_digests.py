@@ -136,7 +136,7 @@ def test_an_urgent_event_is_sent_at_once_beside_the_open_window(firm: Firm, api:
     assert again["window_id"] == urgent["window_id"] != calm["window_id"]
     shown = firm.processed(urgent["window_id"])
     assert (shown["urgent"], shown["number"], shown["events"]) == (True, 0, 1)
-    assert [row["subject"] for row in firm.rows()] == [f"{firm.key}: disk.full (1)"]
+    assert [row["subject"] for row in firm.rows()] == [f"{firm.key}: disk.full x1"]
     assert api.get(f"/digests/{calm['window_id']}")["state"] == "open"
 
 

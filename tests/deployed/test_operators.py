@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError
 from typer.testing import CliRunner
 
 from cli.main import app
-from infra.functions.operators import POLICIES
 from infra.local import emulator
 from shared.contracts import ENV_RECORDS_TABLE, prefix
 from tests.deployed.inside import Inside
@@ -110,11 +109,14 @@ def test_an_operator_turns_each_switch_by_the_function_s_rights(operator: Any, c
     assert "deployment.resumed" in call(viewer, "audit", "--action", "deployment.resumed")[1]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_an_operator_reads_no_table_queue_or_secret(
-    inside: Inside, operator: Any, policy: str, outputs: dict[str, str]
-) -> None:
-    environment = operator(policy)
+def test_no_operator_reads_a_table_a_queue_or_a_secret(inside: Inside, operator: Any, outputs: dict[str, str]) -> None:
+    policies = [x.removesuffix("Policy") for x in outputs if x.endswith("Policy")]
+    assert {"Viewer", "Operator"} <= set(policies)
+    for policy in policies:
+        _reads_nothing(inside, operator(policy), outputs)
+
+
+def _reads_nothing(inside: Inside, environment: dict[str, str], outputs: dict[str, str]) -> None:
     session = boto3.Session(environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"])
     calls: dict[str, tuple[str, dict[str, Any]]] = {
         "dynamodb": ("scan", {"TableName": inside.deployment.environment[ENV_RECORDS_TABLE]}),
