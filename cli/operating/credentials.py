@@ -14,11 +14,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.client import connect
+from cli.client import LARGEST_PAGE, connect
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Failed, Misused, NotFound
 from cli.output import Json, emit, emit_all, say, table, tables, tell
-from cli.sending.jobs import PAGE
 from shared.adapters.clock import SystemClock
 from shared.contracts import TEST_CREDENTIAL, Credential, secret_name, webhook_secret_name
 from shared.providers.registry import secret_fields, verifying
@@ -51,7 +50,7 @@ def _group() -> None:
 @app.command("list")
 def list_credentials(ctx: typer.Context, json: Json = False) -> None:
     """List the provider accounts that your account may use, with rates, messages in flight and breakers."""
-    pages = connect(ctx).pages("/credentials", {"limit": PAGE})
+    pages = connect(ctx).pages("/credentials", {"limit": LARGEST_PAGE})
     tables(COLUMNS, pages, json=json, empty="no credential is open to this account", row=_row)
 
 

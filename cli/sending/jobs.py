@@ -19,7 +19,6 @@ from cli.sending.words import UNSENT, left_of, state_words
 from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.ports import Clock
 
-PAGE: Final = LARGEST_PAGE
 PATIENCE: Final = 300.0
 """Seconds that a command waits for a stop: a lease ends within two minutes, and the sweeper looks every minute."""
 STOPPING: Final = "stopping"
@@ -123,7 +122,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
     ) -> None:
         """Show each message's outcome, in list order. `posthaste message ID` shows what happened to one."""
         query = {
-            "limit": PAGE,
+            "limit": LARGEST_PAGE,
             "state": ",".join(state or ()),
             "status": status.value if status else "",
             "recipient": recipient,

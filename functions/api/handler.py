@@ -4,7 +4,6 @@ A log line names the operation, the account, the ids that it was about or has ma
 path, an address, a body or a key. Messages of faults may quote one, so only a fault's kind and place are logged.
 """
 
-import traceback
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
@@ -17,8 +16,7 @@ from functions.early import early
 from shared.adapters import logs
 from shared.bootstrap import Deployment
 from shared.domain.ids import is_id
-from shared.ports import Retriable
-from shared.web import http
+from shared.web import answering, http
 from shared.web.authentication import authenticate
 from shared.web.etags import kept
 from shared.web.http import Answer
@@ -40,8 +38,7 @@ early(services)
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Answer one event of an HTTP API (payload 2.0)."""
-    request_id = (event.get("requestContext") or {}).get("requestId") or context.aws_request_id
-    return respond(event, str(request_id), services)
+    return respond(event, answering.request_id(event, context), services)
 
 
 def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], ApiServices]) -> dict[str, Any]:
@@ -53,21 +50,13 @@ def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], ApiSe
         using: gives the services; not called for what needs no key.
     """
     logs.begin(logger, request_id)
-    seen: dict[str, Any] = {"request_id": request_id}
-    try:
-        answer = _answer(event, request_id, using, seen)
-    except Problem as found:
-        seen["code"] = found.code
-        answer = _problem(event, found, request_id)
-    except Retriable as fault:
-        seen |= {"code": "try_again", **_place(fault)}
-        answer = _problem(event, Problem("try_again", headers={"Retry-After": "1"}), request_id)
-    except Exception as fault:  # noqa: BLE001 - the client gets a 500 with the request's id and nothing else
-        seen |= {"code": "internal_error", **_place(fault)}
-        answer = _problem(event, Problem("internal_error"), request_id)
-    log = logger.error if answer.status >= http.FAULT else logger.info
-    log("answered", status=answer.status, **seen)
-    return http.write(answer, request_id, gzip=http.takes_gzip(event))
+    return answering.answered(
+        logger,
+        event,
+        request_id,
+        lambda seen: _answer(event, request_id, using, seen),
+        lambda found, request: _problem(event, found, request),
+    )
 
 
 def _answer(
@@ -95,9 +84,3 @@ def _problem(event: Mapping[str, Any], found: Problem, request_id: str) -> Answe
     """Return a problem in the form of the path: clients of another service's API read no other."""
     form = FORMS.get(http.path_of(event).strip("/"))
     return form.answer(found, request_id) if form is not None else http.problem(found, request_id)
-
-
-def _place(fault: BaseException) -> dict[str, Any]:
-    """Return what a fault was and where it came from, innermost last, without its message or any value."""
-    frames = traceback.extract_tb(fault.__traceback__)[-8:]
-    return {"fault": type(fault).__name__, "at": [f"{f.filename.rpartition('/')[2]}:{f.lineno}" for f in frames]}

@@ -4,7 +4,6 @@ A log line names the page, the user, the account, the ids that it was about, and
 query, a form or a cookie. Faults are logged as the API's: their kind and place.
 """
 
-import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -36,7 +35,7 @@ from shared.domain.ids import is_id
 from shared.domain.lanes.switches import Switch
 from shared.domain.people import Role
 from shared.ports import Retriable
-from shared.web import http
+from shared.web import answering, http
 from shared.web.http import Answer, Request
 from shared.web.problems import Problem
 from shared.web.routing import find
@@ -63,8 +62,7 @@ early(services)
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Answer one event of an HTTP API (payload 2.0)."""
-    request_id = (event.get("requestContext") or {}).get("requestId") or context.aws_request_id
-    return respond(event, str(request_id), services)
+    return respond(event, answering.request_id(event, context), services)
 
 
 def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], ConsoleServices]) -> dict[str, Any]:
@@ -75,18 +73,9 @@ def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], Conso
         request_id: names the request in the log.
     """
     logs.begin(logger, request_id)
-    seen: dict[str, Any] = {"request_id": request_id}
-    try:
-        answer = _answer(http.read(event, request_id), using(), seen)
-    except Problem as found:  # of a path, query or body that cannot be read
-        seen["code"] = found.code
-        answer = http.problem(found, request_id)
-    except Exception as fault:  # noqa: BLE001 - where not even a page can be shown
-        seen |= _place(fault)
-        answer = http.problem(Problem("internal_error"), request_id)
-    log = logger.error if answer.status >= http.FAULT else logger.info
-    log("answered", status=answer.status, **seen)
-    return http.write(answer, request_id, gzip=http.takes_gzip(event))
+    return answering.answered(
+        logger, event, request_id, lambda seen: _answer(http.read(event, request_id), using(), seen)
+    )
 
 
 def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> Answer:
@@ -103,10 +92,10 @@ def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> A
         seen |= {"code": refusal.code} if refusal.code else {}
         return using.pages.refused(call, refusal)
     except Retriable as fault:
-        seen |= _place(fault)
+        seen |= answering.place_of(fault)
         return using.pages.refused(call, LATER)
     except Exception as fault:  # noqa: BLE001 - a person gets a page that says so, and nothing of it
-        seen |= _place(fault)
+        seen |= answering.place_of(fault)
         return using.pages.refused(call, FAULT)
 
 
@@ -230,9 +219,3 @@ def _page_of_form(request: Request) -> str:
     except Problem:
         return ""
     return page if found else ""
-
-
-def _place(fault: BaseException) -> dict[str, Any]:
-    """Return what a fault was and where it came from, innermost last, without its message or any value."""
-    frames = traceback.extract_tb(fault.__traceback__)[-8:]
-    return {"fault": type(fault).__name__, "at": [f"{f.filename.rpartition('/')[2]}:{f.lineno}" for f in frames]}

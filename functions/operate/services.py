@@ -70,7 +70,7 @@ class OperateServices(Deployment):
         """Return a run over the dead letters of a queue.
 
         Args:
-            fits: tells whether a body is one of this queue.
+            fits: returns whether a body is one of this queue.
             discard: delete messages that can never be worked on again.
         """
         if place.url:

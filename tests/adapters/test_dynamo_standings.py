@@ -73,9 +73,9 @@ def test_a_rotated_key_exists_as_long_as_its_replacement(service: Service, stand
     first = service.key()
     second, twin = service.rotated(first), service.rotated(first)
     third = service.rotated(second)
-    for revoked, key_stands in ((first, True), (second, True), (third, True), (twin, False)):
+    for revoked, key_valid in ((first, True), (second, True), (third, True), (twin, False)):
         service.accounts.revoke_key(service.owner, revoked)
-        assert standings.read(service.owner, first, "").key is key_stands, revoked
+        assert standings.read(service.owner, first, "").key is key_valid, revoked
     assert not standings.read(service.owner, second, "").key
 
 

@@ -111,7 +111,7 @@ def test_a_batch_that_is_not_handed_over_whole_stays_reported(answers: Answers) 
     }
 
 
-def test_the_sweeper_runs_once_for_all_its_reports_and_nobody_waits_for_it(answers: Answers) -> None:
+def test_the_sweeper_runs_once_for_all_its_reports_without_a_wait(answers: Answers) -> None:
     asked = {"FunctionName": "the-sweeper", "InvocationType": "Event", "Payload": b"{}"}
     answers.answer("lambda", "invoke", {"StatusCode": 202}, asked)
     again = answers.again("sweep")

@@ -146,7 +146,7 @@ def killing(
     """Kill now and then, until the block is left or so many kills are made.
 
     Args:
-        kill: tells whether there was something to kill.
+        kill: returns whether there was something to kill.
         kills: how many.
         rng: draws the times.
         seconds: the least and the most between two tries.

@@ -159,15 +159,19 @@ def test_numbers_have_their_unit_in_name_type_or_docstring() -> None:
     assert found == []
 
 
+def methods_and_ports() -> tuple[Sequence[tuple[str, Documented]], set[tuple[str, ...]]]:
+    """Return what `shared` documents, each with its path, and the names and parameters of ports' methods."""
+    found = [(path, x) for path, source in sources(["shared"]) for x in documented(ast.parse(source))]
+    return found, {(x.name, *x.types) for _, x in found if x.owner is not None and is_port(x.owner)}
+
+
 @pytest.mark.slow
 def test_an_implementation_of_a_port_leaves_its_parameters_to_the_port() -> None:
     """A method is one if a port has a method of the same name and parameters."""
-    trees = [(path, [*documented(ast.parse(source))]) for path, source in sources(["shared"])]
-    ports = {(x.name, *x.types) for _, tree in trees for x in tree if x.owner is not None and is_port(x.owner)}
+    methods, ports = methods_and_ports()
     found = [
         f"{path}: {x.owner.name}.{x.name}"
-        for path, tree in trees
-        for x in tree
+        for path, x in methods
         if x.owner is not None and not is_port(x.owner) and path.startswith(("shared/adapters/", "shared/providers/"))
         if len(x.types) > 1 and (x.name, *x.types) in ports and x.entries
     ]
@@ -177,12 +181,10 @@ def test_an_implementation_of_a_port_leaves_its_parameters_to_the_port() -> None
 @pytest.mark.slow
 def test_a_method_without_a_docstring_has_that_of_its_port() -> None:
     """Ruff lets adapters leave out docstrings of methods. Each such method has the name and parameters of a port's."""
-    trees = [(path, [*documented(ast.parse(source))]) for path, source in sources(["shared"])]
-    ports = {(x.name, *x.types) for _, tree in trees for x in tree if x.owner is not None and is_port(x.owner)}
+    methods, ports = methods_and_ports()
     found = [
         f"{path}: {x.owner.name}.{x.name}"
-        for path, tree in trees
-        for x in tree
+        for path, x in methods
         if path.startswith("shared/adapters/") or path == "shared/engine/mails/queue.py"
         if x.owner is not None and not x.owner.name.startswith("_") and not is_port(x.owner)
         if not x.name.startswith("_") and not x.text and (x.name, *x.types) not in ports

@@ -25,7 +25,7 @@ MAX_PAGES: Final = 10
 """Pages of a log read for the errors of one queue: enough for a fault of the last hours, and over in seconds."""
 WORKERS: Final = 8
 METRIC_MINUTES: Final = 15
-"""CloudWatch tells the age of a queue's oldest message every minute, some minutes late."""
+"""CloudWatch has the age of a queue's oldest message for every minute, some minutes late."""
 MAX_METRICS: Final = 500
 """Queries in one GetMetricData."""
 _COUNTS: Final = {

@@ -55,7 +55,7 @@ class Redrive:
 
     Args:
         deliver: handles a message that can be read.
-        about: tells whether a body can be read.
+        about: returns whether a body can be read.
         discard: delete messages that can never be worked on again, instead of leaving them.
         at_once: messages that are in hand at a time, at most 10.
     """
@@ -87,7 +87,7 @@ class Redrive:
 
         Args:
             limit: the most to be moved.
-            over: tells after each call whether the time is over.
+            over: asked after each call; returns whether the time is over.
         """
         stale = 0
         try:

@@ -56,7 +56,7 @@ class FoldListener:
     """The reaction of one product to folds.
 
     Attributes:
-        hears: tells whether it has to do with a ledger; it is asked of each, so it loads nothing.
+        hears: returns whether a ledger concerns it. It is asked about each one, so it loads nothing.
         tell: does it, for those ledgers of one job of which it hears.
         apart: `tell` gets one ledger at a time, so that the fault of one does not keep the others waiting.
     """
