@@ -82,7 +82,9 @@ def test_the_page_has_what_express_workers_send_and_the_doctor_goes_by_it() -> N
     assert round(express.per_worker(LATENCY)) == account.SINGLES_PER_WORKER
 
 
-@pytest.mark.parametrize("page", ["settings.md", "first-deploy.md", "runbooks/function-throttles.md"])
+@pytest.mark.parametrize(
+    "page", ["settings.md", "first-deploy.md", "runbooks/function-throttles.md", "runbooks/singles-late.md"]
+)
 def test_pages_say_how_many_messages_of_each_kind_a_worker_sends(page: str) -> None:
     text = (ROOT / "docs" / page).read_text("utf-8")
     large, single = MESSAGES_PER_WORKER, account.SINGLES_PER_WORKER
