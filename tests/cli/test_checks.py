@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cli.checks import Finding, Level, account, first, secrets, stack
-from infra.settings import providers
+from infra.settings import MAX_RESERVED, providers
 from shared.contracts import Credential, Settings
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.switches import Switches
@@ -75,6 +75,23 @@ def test_five_thousand_single_messages_a_second_are_too_many_for_a_table() -> No
     assert "2,500 in batches and campaigns, and 85,000 as single messages" in found.says
     assert "2,353 of those a second, a new one 235" in found.says
     assert "--desired-value 85000" in found.do
+
+
+def test_rates_above_what_express_workers_send_are_a_warning_with_the_workers_that_would() -> None:
+    enough = Credential("enough", "ses", "email", 2 * account.SINGLES_PER_WORKER)
+    gone = Credential("gone", "ses", "email", 5000, retired=True)
+    assert levels(account.singles(Settings("dev", (enough, gone), {}))) == [OK]
+    ses, huge = Credential("ses", "ses", "email", 500, workers=3), Credential("huge", "ses", "email", 5412)
+    found = account.singles(Settings("dev", (enough, ses, huge), {}))
+    assert levels(found) == [WARNING, WARNING]
+    assert "ses may send 500 messages a second, and its 3 express workers send about 36 single ones" in found[0].says
+    assert found[0].do == 'if you post so many single messages: set "workers": 42 (docs/settings.md)'
+    assert '"workers"' not in found[1].do, "more than a deployment has"
+
+
+def test_no_more_workers_are_named_than_all_lanes_have_together() -> None:
+    """Each reserves two, beside the lane of test keys and the webhooks to accounts."""
+    assert 2 * account.MOST_WORKERS <= MAX_RESERVED
 
 
 def test_settings_that_differ_are_named() -> None:
