@@ -51,5 +51,12 @@ def test_a_viewer_changes_nothing() -> None:
     assert {route.partition("/")[0] for route in POLICIES["Viewer"]} == {"GET"}
 
 
+def test_all_of_it_takes_one_resource_of_the_stack(main: Template, aws: Template) -> None:
+    assert {k: r["Type"] for k, r in main.resources.items() if "perat" in k} == {
+        "OperateNestedStackOperateNestedStackResource7040DE52": "AWS::CloudFormation::Stack"
+    }
+    assert {*aws.resources} > {k for k in main.resources if not k.startswith("Operate")}
+
+
 def test_no_policy_is_attached_by_the_stack(template: Template) -> None:
     assert not any({*policy} & {"Roles", "Users", "Groups"} for policy in template.of("IAM::ManagedPolicy").values())
