@@ -114,6 +114,9 @@ def _operators(deployment: DeploymentSettings) -> dict[str, str]:
     return {
         _HERE.format(service="sqs", name=contracts.dead_queue_names(deployment.stage)[0]): "Operators redrive the dead "
         "letters of every lane. By pattern: a list of a hundred lanes exceeds what an inline policy may hold.",
+        _HERE.format(
+            service="secretsmanager", name=f"secret:{contracts.secret_name(deployment.stage, '*')}"
+        ): "Operators set the secret of every credential of this stage, and can read none.",
         _HERE.format(service="lambda", name=f"function:{own}"): "Operators are shown why a message died.",
         _HERE.format(service="logs", name=f"log-group:{own}"): "As the functions that write them.",
     }

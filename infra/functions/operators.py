@@ -23,6 +23,7 @@ MEMORY_MB: Final = 1024
 POLICIES: Final[Mapping[str, Sequence[str]]] = {
     "Viewer": ("GET/operate/*",),
     "Operator": ("GET/operate/*", "*/operate/queues/*", "*/operate/switches/*"),
+    "KeyAdmin": ("GET/operate/*", "*/operate/secrets/*"),
 }
 """Policy → the methods and paths that it grants."""
 
@@ -88,7 +89,7 @@ class OperatorsConstruct(Construct):
             policy = ManagedPolicy(
                 self,
                 name,
-                description=f"Posthaste, stage {deployment.stage}: {name.lower()} of the deployment",
+                description=f"Posthaste, stage {deployment.stage}: {name} of the deployment",
                 statements=[
                     PolicyStatement(
                         actions=["execute-api:Invoke"],
