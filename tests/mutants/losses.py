@@ -182,6 +182,14 @@ LOSSES: Final = (
         f"{_SLOW}::test_a_lease_waits_when_a_second_of_answers_is_to_come",
     ),
     Mutant(
+        "a lease that waits for slow answers is not kept",
+        3,
+        "shared/engine/lane/window.py",
+        "            self._keep()\n",
+        "",
+        f"{_SLOW}::test_a_lease_is_kept_while_it_waits_for_a_slow_answer[9.0-5]",
+    ),
+    Mutant(
         "parts of a slow call are called after a stop",
         4,
         "shared/engine/lane/window.py",
