@@ -14,12 +14,14 @@ from shared.lazy import PartOf, lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shared.adapters import secrets
     from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.queues import dead_letters, redrive
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
 else:
+    (secrets,) = lazy("shared.adapters", "secrets")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
@@ -63,6 +65,7 @@ class OperateServices(Deployment):
             pool=pool.ThreadPool(),
         )
     )
+    secret_store = part(lambda d: secrets.SecretStore(d.secretsmanager, d.settings.stage))
 
     def redrive(
         self, place: "QueuePlace", run: str, fits: "Callable[[str], bool]", *, discard: bool

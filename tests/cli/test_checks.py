@@ -10,6 +10,7 @@ from infra.settings import MAX_RESERVED, providers
 from shared.contracts import Credential, Settings
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.switches import Switches
+from shared.providers.checks import judge_secret, own_keys
 from shared.providers.registry import secret_fields
 from shared.providers.ses import checks as ses
 from simulator.registry import providers as simulated
@@ -205,7 +206,7 @@ def test_every_provider_says_itself_what_its_secret_lacks() -> None:
         credential = Credential("one", provider, channel, 1, base_url=base)
 
         def of(some: dict[str, str], credential: Credential = credential) -> list[Finding]:
-            return secrets.judge(credential, json.dumps(some), "https://mail.example.com", FakeClock())
+            return judge_secret(credential, json.dumps(some), "https://mail.example.com", FakeClock())
 
         assert levels(of(fields)) == [OK], provider
         for name in fields:
@@ -215,7 +216,7 @@ def test_every_provider_says_itself_what_its_secret_lacks() -> None:
             assert "https://mail.example.com/webhooks/mailgun/one" in found.do
     assert (
         "no_key"
-        in secrets.judge(
+        in judge_secret(
             Credential("one", "sendgrid", "email", 1),
             json.dumps({"api_key": "x", "webhook_public_key": "x"}),
             "",
@@ -228,7 +229,7 @@ def test_every_provider_says_itself_what_its_secret_lacks() -> None:
     "text", ["", "  ", "hush", '"hush"', '["hush"]', '{"api_key": 1}', '{"api_key": {"x": "hush"}}']
 )
 def test_a_malformed_secret_is_an_error_and_never_shown(text: str) -> None:
-    found = secrets.judge(Credential("one", "sendgrid", "email", 1), text, "", FakeClock())
+    found = judge_secret(Credential("one", "sendgrid", "email", 1), text, "", FakeClock())
     assert levels(found) == [ERROR]
     assert "hush" not in str(found)
 
@@ -315,11 +316,11 @@ def test_doctor_reports_pauses_and_lowered_rates() -> None:
 
 def test_keys_of_ones_own_are_seen_and_half_of_them_is_an_error() -> None:
     pair = {"access_key_id": "AKIA", "secret_access_key": "hush"}
-    assert secrets.own_keys(json.dumps(pair))
-    assert not any(secrets.own_keys(text) for text in ("", "{}", "[]", "x", '{"access_key_id": "AKIA"}'))
-    assert levels(secrets.judge(ONE, json.dumps(pair), "https://mail.example.com", FakeClock())) == [OK]
+    assert own_keys(json.dumps(pair))
+    assert not any(own_keys(text) for text in ("", "{}", "[]", "x", '{"access_key_id": "AKIA"}'))
+    assert levels(judge_secret(ONE, json.dumps(pair), "https://mail.example.com", FakeClock())) == [OK]
     for name in pair:
-        half = secrets.judge(ONE, json.dumps({**pair, name: " "}), "https://mail.example.com", FakeClock())
+        half = judge_secret(ONE, json.dumps({**pair, name: " "}), "https://mail.example.com", FakeClock())
         assert (levels(half), "role signs" in half[0].says, "hush" in str(half)) == ([ERROR], True, False)
 
 
