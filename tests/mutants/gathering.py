@@ -13,6 +13,7 @@ _RULES: Final = "tests/domain/hooks/test_told.py"
 _TWICE: Final = "tests/engine/hooks/test_gather_twice.py"
 _STORE: Final = "shared/adapters/dynamo/hooks/announcements.py"
 _HANDLER: Final = "tests/dispatch/test_gather_hooks.py"
+_STREAMS: Final = "tests/adapters/test_domain_events.py"
 
 GATHERING: Final = (
     Mutant(
@@ -120,6 +121,22 @@ GATHERING: Final = (
         "return replace(x, event=HookEvent(x.event.id, first, at))",
         "return x",
         f"{_HANDLER}::test_an_event_says_the_same_each_time_it_is_handed_on",
+    ),
+    Mutant(
+        "a job that was unheard once stays so",
+        3,
+        "shared/adapters/dynamo/jobs/transitions.py",
+        'self.removes.append("unheard")',
+        "pass",
+        f"{_STREAMS}::test_what_happens_to_an_account_without_endpoints_starts_no_function",
+    ),
+    Mutant(
+        "operators hear of no halt in an account without endpoints",
+        3,
+        "shared/adapters/dynamo/jobs/records.py",
+        "reason == StopReason.BOUNCE_GUARD and self._listeners.has(DEPLOYMENT)",
+        "False",
+        f"{_STREAMS}::test_operators_hear_of_a_halt_in_an_account_without_endpoints",
     ),
     Mutant(
         "chunks for which a function has no time are forgotten",
