@@ -159,6 +159,9 @@ class Records(SuppressionRecords, Protocol):
             lane: the credential whose breaker is read with it; empty for none.
         """
 
+    def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
+        """Return those chunks `(job, number)` that there are, each with its job, consistent, a hundred items a read."""
+
     def chunk(self, job: str, number: int) -> Chunk | None:
         """Return a chunk; None when it was removed."""
 

@@ -60,9 +60,9 @@ GATHERING: Final = (
         "changes count as handed on before their deliveries are stored",
         3,
         _GATHER,
-        "        found, stored = self._hand_on(endpoints, jobs, changed, told)\n",
-        "        self._told.write([AnnouncedStates(x.job, x.chunk, x.cells, 0, x.ttl) for x in changed], pace)\n"
-        "        found, stored = self._hand_on(endpoints, jobs, changed, told)\n",
+        "            found, stored = self._hand_on(",
+        "            self._each(lambda x: self._told.finish(x, pace), list(claims.values()))\n"
+        "            found, stored = self._hand_on(",
         f"{_TESTS}::test_a_crash_at_any_call_loses_no_change[before]",
     ),
     Mutant(
@@ -155,12 +155,20 @@ GATHERING: Final = (
         f"{_HANDLER}::test_one_moment_ends_all_hints_of_an_invocation",
     ),
     Mutant(
+        "two gatherers at once make batches of the same events",
+        7,
+        _GATHER,
+        "now - told.begun_at < AT_WORK_MS",
+        "now - told.begun_at < 0",
+        f"{_TWICE}::test_two_gatherers_at_once_say_the_same[later-True]",
+    ),
+    Mutant(
         "a late note of one gatherer ends what another has begun",
         7,
         _STORE,
         '"ConditionExpression": "begun_at = :at",',
         '"ConditionExpression": "attribute_exists(pk)",',
-        "tests/contracts/test_told.py::test_a_note_that_comes_late_leaves_what_another_has_begun[dynamo]",
+        "tests/contracts/test_told.py::test_a_note_that_comes_late_leaves_what_another_has_begun[dynamo-now]",
     ),
     Mutant(
         "two gatherers give the same event two times",
@@ -168,7 +176,7 @@ GATHERING: Final = (
         _STORE,
         "begun_at = if_not_exists(begun_at, :at), ",
         "begun_at = :at, ",
-        "tests/contracts/test_told.py::test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same[dynamo]",
+        "tests/contracts/test_told.py::test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same[dynamo-now]",
     ),
     Mutant(
         "what was read before another noted more is handed on",
@@ -176,7 +184,7 @@ GATHERING: Final = (
         _STORE,
         '"#at = :was" if was.at',
         '"#at >= :was" if was.at',
-        "tests/contracts/test_told.py::test_what_was_read_before_another_handed_on_more_is_not_begun[dynamo]",
+        "tests/contracts/test_told.py::test_what_was_read_before_another_handed_on_more_is_not_begun[dynamo-now]",
     ),
     Mutant(
         "an event has the time at which its delivery is made",
@@ -184,6 +192,6 @@ GATHERING: Final = (
         "shared/engine/hooks/outbox.py",
         "events[0].id, events[0].at or now",
         "events[0].id, now",
-        "tests/engine/hooks/test_gather_twice.py::test_two_gatherers_at_once_say_the_same[False]",
+        "tests/engine/hooks/test_gather_twice.py::test_two_gatherers_at_once_say_the_same[now-False]",
     ),
 )

@@ -1,9 +1,8 @@
 """Which changes of a chunk's messages were handed on to endpoints, and which are to be.
 
-For each pace an item keeps the cells of a chunk as they were when their changes were last handed on. Changes since then
-are handed on, then the item is written. If a process dies in between, some changes are handed on again, under the same
-ids. For single events the item also keeps the changes that are being handed on, and since when. So an event says the
-same each time.
+For each pace an item keeps the cells of a chunk as they were when their changes were last handed on. It also keeps the
+cells whose changes are being handed on, and since when. So two processes at once hand on a change once. If a process
+dies, what it has begun is handed on again, under the same ids and with the same times.
 """
 
 from collections.abc import Collection, Iterable, Sequence
