@@ -85,7 +85,6 @@ def _together(name: str, nobody: Tally, *, batch: bool, goals: tuple[float, floa
     """Return what each of many words at a time adds, in write units and AWS calls.
 
     Args:
-        name: of the rows.
         nobody: what the words take without an endpoint.
         batch: whether the endpoint takes batches.
         goals: in the same order.

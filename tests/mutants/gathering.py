@@ -66,6 +66,22 @@ GATHERING: Final = (
         f"{_TESTS}::test_a_crash_at_any_call_loses_no_change[before]",
     ),
     Mutant(
+        "a new kind of an endpoint brings what was before it",
+        7,
+        _GATHER,
+        "if len(ledger.cells) > 1 or was.begun_at:",
+        "if was.begun_at:",
+        f"{_TESTS}::test_changes_of_several_messages_are_noted_though_no_endpoint_wants_them",
+    ),
+    Mutant(
+        "a complaint that an endpoint wants is left unnoted as a bounce",
+        3,
+        _TOLD,
+        "return kinds | ({HookKind.MESSAGE_COMPLAINED} if HookKind.MESSAGE_BOUNCED in kinds else set())",
+        "return kinds",
+        f"{_TESTS}::test_nothing_is_written_of_a_single_message_s_change_that_no_endpoint_wants[now]",
+    ),
+    Mutant(
         "webhooks hear of jobs of other accounts",
         10,
         _GATHER,

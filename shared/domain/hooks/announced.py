@@ -145,6 +145,12 @@ def with_mails(job: Job, changes: Sequence[CellChange]) -> Sequence[CellChange]:
     return [*changes, *(CellChange(index, byte, HookKind.MAIL_FAILED) for index, byte in failed)]
 
 
+def possible(job: Job, changes: Sequence[CellChange]) -> set[HookKind]:
+    """Return the kinds of events that changes of messages may be, before their details are read."""
+    kinds = {x.kind for x in with_mails(job, changes)}
+    return kinds | ({HookKind.MESSAGE_COMPLAINED} if HookKind.MESSAGE_BOUNCED in kinds else set())
+
+
 def needs_details(changes: Iterable[CellChange], wanted: Collection[HookKind]) -> bool:
     """Tell whether the chunk's details explain an event that is wanted."""
     kinds = {x.kind for x in changes}

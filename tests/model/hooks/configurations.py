@@ -12,6 +12,7 @@ HOOKS: Final[dict[str, HookWorld]] = {
     "changes of a cell, two crashes, a hint twice": Telling(),
     "two changes of a cell, a crash": Telling(changes=2, crash=1),
     "quick gatherers: three changes, a crash, a hint twice": Telling(crash=1, quick=True),
+    "three changes, a crash, one change that no endpoint wants": Telling(crash=1, unwanted=2),
     "single events: three changes, two crashes, a hint twice": Telling(single=True),
     "single events: two changes, a crash": Telling(changes=2, crash=1, single=True),
     "one delivery, two crashes, two slow workers": Calls(deliveries=1, crash=2, slow=2),

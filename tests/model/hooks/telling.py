@@ -78,6 +78,7 @@ class Telling:
         crash: processes that may die; a gatherer's hint comes again.
         twice: hints that may come twice.
         single: events are handed on singly, not in batches, so no hint waits and spares another.
+        unwanted: the number of a change that no endpoint wants; nothing is noted of it. 0: all are wanted.
         quick: others leave what a gatherer has begun to it while it lives. Nothing is handed on again then.
     """
 
@@ -87,6 +88,7 @@ class Telling:
     crash: int = 2
     twice: int = 1
     single: bool = False
+    unwanted: int = 0
     quick: bool = False
     without: frozenset[str] = frozenset()
 
@@ -175,7 +177,7 @@ class Telling:
     def _read(self, s: TellState, n: int) -> Step[TellState]:
         """Read what was told, then the ledger."""
         label = f"gatherer {n} reads {s.told} told, {s.cell}"
-        if s.told == s.cell and s.begun == NOTHING:
+        if s.begun == NOTHING and s.cell in (s.told, self.unwanted):
             return Step(True, label, _me(s, n, None))
         return Step(True, label, _me(s, n, Gatherer(BEGIN, s.told, s.cell, s.version)))
 
@@ -208,7 +210,7 @@ class Telling:
         told = {cell for cell, _ in s.delivered}
         if s.told and s.told not in told and "deliveries_are_stored_before_they_are_noted" not in self.without:
             raise Broken(f"{s.told} is noted, and no delivery says so")
-        if self._still(s) and s.cell == self.changes and s.cell not in told:
+        if self._still(s) and s.cell == self.changes and s.cell not in told | {self.unwanted}:
             raise Broken(f"no delivery says the last change: {sorted(told)}")
         if len(told) < len(s.delivered):
             raise Broken(f"an event has two bodies: {sorted(s.delivered)}")

@@ -140,11 +140,15 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         return Loaded(codec.job(found), codec.chunk(chunk), stored, breaker)
 
     def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
-        wanted = [keys.job(job) for job in dict.fromkeys(job for job, _ in places)]
-        wanted += [keys.chunk(job, number) for job, number in dict.fromkeys(places)]
-        items = self._db.batch_get(self._records, wanted)
-        jobs = {x.id: x for x in (codec.job(item) for item in items if item["sk"]["S"] == keys.JOB)}
-        chunks = [codec.chunk(item) for item in items if item["sk"]["S"] != keys.JOB]
+        jobs: dict[str, Job] = {}
+        chunks: list[Chunk] = []
+        wanted = [keys.job(job) for job in {job for job, _ in places}]
+        for item in self._db.batch_get(self._records, wanted + [keys.chunk(*x) for x in set(places)]):
+            if item["sk"]["S"] == keys.JOB:
+                found = codec.job(item)
+                jobs[found.id] = found
+            else:
+                chunks.append(codec.chunk(item))
         return {(x.job, x.number): (jobs[x.job], x) for x in chunks if x.job in jobs}
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
