@@ -34,7 +34,8 @@ def sender(name: str, ports: dict[str, int]) -> "FinishedSender":
     from shared.contracts import Credential  # noqa: PLC0415
     from shared.ports import FinishedSender  # noqa: PLC0415
     from shared.providers.needs import Transport, needs_of  # noqa: PLC0415
-    from shared.providers.registry import AwsAccount, AwsKeys, Needs, provider  # noqa: PLC0415
+    from shared.providers.registry import AwsAccount, Needs, provider  # noqa: PLC0415
+    from shared.sigv4 import AwsKeys  # noqa: PLC0415
 
     clock = SystemClock()
     plain = needs_of(name).transport is Transport.SMTP

@@ -122,23 +122,26 @@ class _Turns:
 
     def serve(self, records: Sequence[Record]) -> None:
         """Serve those of an event, and what is received meanwhile."""
-        if not records:
-            return
-        express = _is_express(records[0])
+        express = bool(records) and _is_express(records[0])
         most, beside = (self.credential.group, self.credential.groups) if express else (1, len(records))
         self._begin_each(records, express=express)
-        more = express and len(records) >= most
+        more = _is_full(records, most)
         while self._under_way:
             if more and self._active < beside:
                 found = self._receive(records[0], most)
-                more = express and len(found) == most
+                more = _is_full(found, most)
                 self._begin_each(found, express=express, received=True)
                 continue
-            turn, served = self._happened.get()
-            self._under_way -= served
-            self._active -= not turn.spared
-            turn.spared = True
-            more = more or not served or (express and len(turn.records) == most)
+            turn, served = self._next()
+            more = more or not served or _is_full(turn.records, most)
+
+    def _next(self) -> tuple[_Turn, bool]:
+        """Wait for a turn to be served, or to make room for another."""
+        turn, served = self._happened.get()
+        self._under_way -= served
+        self._active -= not turn.spared
+        turn.spared = True
+        return turn, served
 
     def _begin_each(self, records: Sequence[Record], *, express: bool, received: bool = False) -> None:
         """Begin a group of pointers to small jobs, or each by itself, as questions always are."""
@@ -188,6 +191,11 @@ class _Turns:
             logger.exception("no pointer received", credential=services.deployment().lane.credential.id)
             return []
         return [{**x, "eventSourceARN": beside["eventSourceARN"]} for x in found]
+
+
+def _is_full(records: Sequence[Record], most: int) -> bool:
+    """Tell whether pointers are a full group, so that others may wait behind them."""
+    return len(records) >= most > 1
 
 
 def _name(pointer: Mapping[str, Any]) -> str:

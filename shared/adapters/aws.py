@@ -10,6 +10,8 @@ from typing import Any, Final
 from botocore.config import Config
 from botocore.session import Session, get_session
 
+from shared.sigv4 import AwsKeys
+
 NAMED: Final = Config(user_agent="posthaste")
 """botocore puts its own description of itself together anew for every request, a tenth of what a call costs."""
 
@@ -29,6 +31,14 @@ class Aws:
         """Return a new low-level client of a service, such as `dynamodb`; its region and credentials: see botocore."""
         with self._lock:
             return self.session.create_client(service, config=NAMED.merge(config) if config else NAMED)
+
+    def keys(self) -> AwsKeys | None:
+        """Return the function's own keys, which botocore keeps current; None if there are none."""
+        found = self.session.get_credentials()
+        if found is None:
+            return None
+        now = found.get_frozen_credentials()
+        return AwsKeys(now.access_key or "", now.secret_key or "", now.token or "")
 
     def later(self, service: str, config: Config | None = None) -> Any:
         """Return a client that is made when it is first used, for functions that seldom use it (15 ms each)."""

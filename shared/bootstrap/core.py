@@ -3,7 +3,7 @@
 import os
 import random
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shared import contracts
 from shared.adapters.aws import Aws
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts import claims, standings
     from shared.adapters.dynamo.credentials import breakers, pacer
     from shared.adapters.dynamo.recipients import suppressions, texts
+    from shared.adapters.http import dynamodb, transport
     from shared.bootstrap import identifying
     from shared.engine.intake import proven
     from shared.engine.lane import breaker_cache, recovery
 else:
     dns, links, secrets = lazy("shared.adapters", "dns", "links", "secrets")
     (open_places,) = lazy("shared.adapters.dynamo", "open_places")
+    dynamodb, transport = lazy("shared.adapters.http", "dynamodb", "transport")
     claims, standings = lazy("shared.adapters.dynamo.accounts", "claims", "standings")
     breakers, pacer = lazy("shared.adapters.dynamo.credentials", "breakers", "pacer")
     suppressions, texts = lazy("shared.adapters.dynamo.recipients", "suppressions", "texts")
@@ -94,10 +96,9 @@ class Core:
     # What clients are made by: a client that is made `later` is made by its first call.
 
     aws = part(lambda _: Aws())
+    dynamo_client = part(lambda d: d.direct() if contracts.ENV_DIRECT in d.env else d.aws.client("dynamodb", CONFIG))
     dynamo = part(
-        lambda d: Dynamo(
-            d.aws.client("dynamodb", CONFIG), sleep=d.clock.sleep, audit_days=d.settings.audit_days, homes=d.homes
-        )
+        lambda d: Dynamo(d.dynamo_client, sleep=d.clock.sleep, audit_days=d.settings.audit_days, homes=d.homes)
     )
     sqs = part(lambda d: d.aws.later("sqs"))
     """Most invocations of most functions never send anything."""
@@ -107,6 +108,14 @@ class Core:
     links = part(lambda d: links.SecretLinks(d.secrets))
     """What signs unsubscription links."""
     dns = part(lambda d: dns.DnsResolver(d.env.get(contracts.ENV_DNS, "")))
+
+    def direct(self) -> Any:
+        """Return a client that takes less processor time."""
+        http = transport.HttpClient(self.clock, connect_timeout=dynamodb.CONNECT_TIMEOUT, idle=dynamodb.IDLE)
+        meta = self.aws.client("dynamodb").meta
+        return dynamodb.DirectDynamo(
+            meta.endpoint_url, meta.region_name, keys=self.aws.keys, http=http, clock=self.clock
+        )
 
     # Queues
 

@@ -157,17 +157,9 @@ class SendingLane:
         return self._http
 
     def _account(self) -> "registry.AwsAccount":
-        """Return the function's own account; botocore keeps the role's keys current."""
-        session = self.deployment.aws.session
-
-        def keys() -> registry.AwsKeys | None:
-            found = session.get_credentials()
-            if found is None:
-                return None
-            now = found.get_frozen_credentials()
-            return registry.AwsKeys(now.access_key or "", now.secret_key or "", now.token or "")
-
-        return registry.AwsAccount(session.get_config_variable("region") or "", keys)
+        """Return the function's own account."""
+        aws = self.deployment.aws
+        return registry.AwsAccount(aws.session.get_config_variable("region") or "", aws.keys)
 
     def _relay(self) -> "relay.SmtpClient":
         if self._smtp is None:

@@ -40,6 +40,7 @@ from shared.contracts.names import (
     ENV_AUDIT_TABLE,
     ENV_BUCKET,
     ENV_CONSOLE,
+    ENV_DIRECT,
     ENV_DNS,
     ENV_DUE_QUEUE_ARN,
     ENV_DUE_QUEUE_URL,

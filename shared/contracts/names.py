@@ -38,6 +38,8 @@ ENV_GATHER_FUNCTION: Final = "POSTHASTE_GATHER_FUNCTION"
 """Functions that operators have run once more after one of their runs failed."""
 ENV_LOOPBACK: Final = "POSTHASTE_LOOPBACK"
 """Set on the local cloud only, where webhooks may be posted to this machine."""
+ENV_DIRECT: Final = "POSTHASTE_DIRECT"
+"""Set for functions that call DynamoDB without botocore: those that make many calls a second."""
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
 """Seconds between a sender's deadline and the end of its lease."""
 

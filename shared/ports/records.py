@@ -162,8 +162,8 @@ class Records(SuppressionRecords, Protocol):
             lane: the credential whose breaker is read with it; empty for none.
         """
 
-    def load_each(self, jobs: Sequence[str], *, lane: str = "") -> list[Loaded | None]:
-        """Return what `load` does of the first chunks of several jobs, with content, at most 20 in one read."""
+    def load_each(self, places: Sequence[tuple[str, int]], *, lane: str = "") -> list[Loaded | None]:
+        """Return what `load` does of several chunks `(job, number)`, with content, at most 20 in one read."""
 
     def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
         """Return those chunks `(job, number)` that there are, each with its job, consistent, a hundred items a read."""

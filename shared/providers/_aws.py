@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Final
 
 from shared.providers._vendor import lacking
-from shared.providers.registry import AwsKeys, Needs, SecretField
+from shared.providers.registry import Needs, SecretField
+from shared.sigv4 import AwsKeys
 
 NO_KEYS: Final = lacking("no_aws_keys")
 SECRET_FIELDS: Final = (

@@ -21,7 +21,8 @@ from shared.domain.jobs.outcomes import Rejected
 from shared.ports import BadSignature, Clock, NotSent, Retriable, Target
 from shared.providers import registry
 from shared.providers.needs import needs_of, package_of
-from shared.providers.registry import AwsAccount, AwsKeys, Needs
+from shared.providers.registry import AwsAccount, Needs
+from shared.sigv4 import AwsKeys
 
 _NAME: Final = re.compile(r"[a-z][a-z_]{0,30}")
 KEYLESS: Final = frozenset({"no_key", "no_topic"})

@@ -10,24 +10,16 @@ Its module `send` exposes:
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
 from shared.contracts import Credential, ProviderEvent
 from shared.ports import BadEvents, Clock, DomainIdentities, Http, Provider, Queue, Smtp, WebhookReader
+from shared.sigv4 import AwsKeys
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
-
-
-@dataclass(frozen=True, slots=True)
-class AwsKeys:
-    """Keys that sign requests to AWS. `token`: of temporary ones."""
-
-    access_key: str
-    secret_key: str = field(repr=False)
-    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

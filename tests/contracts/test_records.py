@@ -64,7 +64,7 @@ def test_leases_of_small_jobs_load_all_they_need_at_once(stores: Stores, clock: 
         parts.store(stores)
     names = [some[0].job.id, "0" * 26, *(x.job.id for x in some[1:])]
     before = len(stores.tap.calls)
-    first, none, *others = stores.records.load_each(names, lane="one")
+    first, none, *others = stores.records.load_each([(name, 0) for name in names], lane="one")
     assert none is None
     for parts, loaded in zip(some, [first, *others], strict=True):
         assert loaded == stores.records.load(parts.job.id, 0, content=True, lane="one")

@@ -143,8 +143,8 @@ class FakeRecords(FakeOpenIndex):
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
         return self._atomic("load", lambda: self._loaded(job, number, lane, content=content))
 
-    def load_each(self, jobs: Sequence[str], *, lane: str = "") -> list[Loaded | None]:
-        return self._atomic("load_each", lambda: [self._loaded(job, 0, lane, content=True) for job in jobs])
+    def load_each(self, places: Sequence[tuple[str, int]], *, lane: str = "") -> list[Loaded | None]:
+        return self._atomic("load_each", lambda: [self._loaded(job, n, lane, content=True) for job, n in places])
 
     def _loaded(self, job: str, number: int, lane: str, *, content: bool) -> Loaded | None:
         if job not in self.jobs or (job, number) not in self.chunks:

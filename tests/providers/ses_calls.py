@@ -11,8 +11,9 @@ from shared.contracts import Credential
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Outcome, Rejected
 from shared.ports import Response, Target
-from shared.providers.registry import AwsAccount, AwsKeys
+from shared.providers.registry import AwsAccount
 from shared.providers.ses.send import Ses
+from shared.sigv4 import AwsKeys
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 

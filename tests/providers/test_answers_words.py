@@ -12,7 +12,8 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import RECIPIENT, Outcome, Rejected
 from shared.ports import Response, Target
 from shared.providers import registry
-from shared.providers.registry import AwsAccount, AwsKeys, Needs
+from shared.providers.registry import AwsAccount, Needs
+from shared.sigv4 import AwsKeys
 from tests.providers.contract import CHANNELS, CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 

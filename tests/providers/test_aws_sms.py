@@ -24,7 +24,8 @@ from shared.providers.aws_sms.events import CREDENTIAL_ARG
 from shared.providers.aws_sms.form import MAX_BODY, MAX_SPEECH
 from shared.providers.aws_sms.send import ERRORS, REASONS
 from shared.providers.aws_sms.voices import BY_LANGUAGE, NAMES, voice_of
-from shared.providers.registry import AwsAccount, AwsKeys, Needs
+from shared.providers.registry import AwsAccount, Needs
+from shared.sigv4 import AwsKeys
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 

@@ -15,10 +15,11 @@ from shared.domain.jobs.outcomes import Accepted, NotStarted, Rejected
 from shared.ports import Provider, Sized, Target
 from shared.providers import registry
 from shared.providers._common import JOIN, REF_ARG, STANDARD, TO_ARG, digest
-from shared.providers.registry import AwsAccount, AwsKeys, Needs
+from shared.providers.registry import AwsAccount, Needs
 from shared.providers.ses.events import CREDENTIAL_ARG
 from shared.providers.ses.request import literal
 from shared.providers.ses.send import MAX_INLINE, PER_CALL
+from shared.sigv4 import AwsKeys
 from simulator.vendors.aws.ses import render
 from tests.providers.contract import CONTENT, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed

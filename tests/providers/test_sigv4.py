@@ -11,8 +11,7 @@ from botocore.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.providers._sigv4 import Signer
-from shared.providers.registry import AwsKeys
+from shared.sigv4 import AwsKeys, Signer
 from tests.providers.fakes import NOW
 
 KEYS = AwsKeys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")

@@ -12,7 +12,8 @@ from shared.domain.jobs.outcomes import Accepted
 from shared.ports import Response
 from shared.providers import registry
 from shared.providers._common import SMTPUTF8
-from shared.providers.registry import AwsAccount, AwsKeys, Needs
+from shared.providers.registry import AwsAccount, Needs
+from shared.sigv4 import AwsKeys
 from tests.providers.contract import CONTENT, MAILING, target
 from tests.providers.fakes import NOW, FakeHttp, Fixed
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, TypeVar
+from uuid import uuid4
 
 from botocore import exceptions as sdk
 from botocore.config import Config
@@ -26,6 +27,7 @@ T = TypeVar("T")
 CONFIG: Final = Config(
     connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3}, max_pool_connections=64
 )
+TOGETHER: Final = "transact_write_items"
 TRIES: Final = 6
 """Tries of a transaction that conflicts with another, after random pauses of up to 25, 50, 100 … ms."""
 LONGEST_PAUSE: Final = 1.0
@@ -91,6 +93,8 @@ class Dynamo:
     def call(self, method: str, **kwargs: Any) -> Any:
         """Call a method; raises ConditionFailed, Cancelled, Retriable, or botocore's own error for a fault of ours."""
         operation = getattr(self.client, method)
+        if method == TOGETHER:
+            kwargs.setdefault("ClientRequestToken", uuid4().hex)  # so a try after a lost answer finds it made
         for n in range(TRIES):
             try:
                 return operation(**kwargs)
@@ -115,7 +119,7 @@ class Dynamo:
     def together(self, actions: Sequence[Item]) -> bool:
         """Write in one transaction; False, and nothing is written, if one of its conditions does not hold."""
         try:
-            self.call("transact_write_items", TransactItems=actions)
+            self.call(TOGETHER, TransactItems=actions)
         except Cancelled as lost:
             if FAILED in lost.codes:
                 return False

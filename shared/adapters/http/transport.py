@@ -114,6 +114,7 @@ class HttpClient(Http):
         clock: by which deadlines are judged.
         connect_timeout: seconds for DNS, TCP and TLS together.
         read_timeout: seconds for writing and the whole answer.
+        idle: seconds for which a connection without a request may be used again.
         context: TLS settings; the default verifies certificates and names.
     """
 
@@ -123,12 +124,14 @@ class HttpClient(Http):
         *,
         connect_timeout: float = CONNECT_TIMEOUT,
         read_timeout: float = READ_TIMEOUT,
+        idle: float = IDLE_SECONDS,
         context: ssl.SSLContext | None = None,
     ) -> None:
         self.clock = clock
         self.now = clock.now
         self._connect_timeout = connect_timeout
         self.read_timeout = read_timeout
+        self._longest_idle = idle
         self._context = context
         self._lock = threading.Lock()
         self._idle: dict[Origin, deque[Connection]] = {}
@@ -169,7 +172,7 @@ class HttpClient(Http):
                 connection = pool.pop()
             except IndexError:  # another thread took the last one
                 return None
-            if self.now() - connection.idle_since <= IDLE_SECONDS and connection.is_quiet():
+            if self.now() - connection.idle_since <= self._longest_idle and connection.is_quiet():
                 return connection
             connection.close()
         return None

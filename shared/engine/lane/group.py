@@ -116,20 +116,15 @@ class GroupSender(Sender):
 
     def _load_each(self, group: _Group, ledgers: dict[int, Ledger]) -> dict[int, Lease]:
         """Read what leases work on; those of jobs that no longer exist have a result."""
-        first = {i: x for i, x in ledgers.items() if x.chunk == 0}
+        places = [(x.job, x.chunk) for x in ledgers.values()]
         try:
-            found = self._records.load_each([x.job for x in first.values()], lane=self._credential.id) if first else []
+            loaded = self._records.load_each(places, lane=self._credential.id) if places else []
         except Exception as fault:  # noqa: BLE001 - the result of each: all come again
-            group.each(lambda i: self._put_back(ledgers[i]), list(first))
-            group.results |= dict.fromkeys(first, fault)
-            found, first = [], {}
-        loaded: dict[int, Loaded | None] = dict(zip(first, found, strict=True))
-        leases = {}
-        for i, ledger in ledgers.items():
-            if i in loaded:
-                leases[i] = self._lease(ledger, loaded[i], self._composed(loaded[i]))
-            elif i not in group.results:
-                leases[i] = self._load(ledger)
+            group.each(lambda i: self._put_back(ledgers[i]), ledgers)
+            group.results |= dict.fromkeys(ledgers, fault)
+            return {}
+        found = dict(zip(ledgers, loaded, strict=True))
+        leases = {i: self._lease(ledgers[i], x, self._composed(x)) for i, x in found.items()}
         group.results |= {i: PointerResult.NOTHING for i, x in leases.items() if x is None}
         return {i: x for i, x in leases.items() if x is not None}
 
@@ -191,36 +186,30 @@ class GroupSender(Sender):
         self._take_each(group, calling, spare)
 
     def _reserve_together(self, group: _Group, members: Sequence[_Member], rate: Pace) -> Slots | None:
-        """Reserve the slots of all; None if there are none, and each is left to the pool."""
+        """Reserve the slots of all; None if there are none, and the end of each is left to the pool."""
         wanted = members[-1].first + members[-1].wanted.slots
         latest = group.deadline - MARGIN - self._call_timeout - wanted * rate.spacing
         until = min(latest, *(m.lease.end for m in members))
         hints = [LeaseHint(group.name, m.lease.job.id, m.lease.ledger.chunk, m.lease.ledger.epoch) for m in members]
-        for m, hint in zip(members, hints, strict=True):
-            m.lease.hint = hint
-        slots: Slots | Exception
+        if self._clock.now() + HORIZON > until:
+            for m in members:
+                group.end(m.place, self._conclude, m.lease)
+            return None
         try:
-            slots = Slots(0.0, rate.spacing, 0)
-            if self._clock.now() + HORIZON <= until:
-                slots = self._slot_client.reserve(
-                    wanted,
-                    rate,
-                    ahead=self._ahead(rate),
-                    until=until,
-                    job=members[0].lease.job.id,
-                    hint=together(hints),
-                )
+            slots = self._slot_client.reserve(
+                wanted, rate, ahead=self._ahead(rate), until=until, job=hints[0].job, hint=together(hints)
+            )
         except Exception as fault:  # noqa: BLE001 - the result of each: all come again
-            slots = fault
-        if isinstance(slots, Slots) and slots.count == wanted:
+            for m in members:
+                self._end_by_fault(group, m, fault)
+            return None
+        if slots.count == wanted:
             return slots
         for m in members:
-            if isinstance(slots, Exception):
-                self._end_by_fault(group, m, slots)
-            elif slots.first and not self._refused(m.lease, slots, rate):  # at the rate that is set now
-                group.end(m.place, self._serve, m.lease, group.deadline)
-            else:
+            if self._refused(m.lease, slots, rate):
                 group.end(m.place, self._conclude, m.lease)
+            else:  # at the rate that is set now
+                group.end(m.place, self._serve, m.lease, group.deadline)
         return None
 
     def _claim_each(self, group: _Group, members: Sequence[_Member], slots: Slots, rate: Pace) -> list[_Member]:

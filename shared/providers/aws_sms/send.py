@@ -21,12 +21,12 @@ from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Target
 from shared.providers._aws import NO_KEYS, SECRET_FIELDS, endpoint, keys_of, region_of
 from shared.providers._common import ErrorRule, exchange, fault, own_answer
-from shared.providers._sigv4 import Signer
 from shared.providers._texts import MAX_ID, clean, worded
 from shared.providers._vendor import Vendor, VendorCall, lacking, silence
 from shared.providers.aws_sms.events import AwsSmsWebhooks
 from shared.providers.aws_sms.form import RequestForm
-from shared.providers.registry import AwsKeys, Needs, SecretField
+from shared.providers.registry import Needs, SecretField
+from shared.sigv4 import AwsKeys, Signer
 
 SERVICE: Final = "sms-voice"
 CONTENT_TYPE: Final = "application/x-amz-json-1.0"

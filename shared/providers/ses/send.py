@@ -21,13 +21,13 @@ from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Target
 from shared.providers._aws import NO_KEYS, SECRET_FIELDS, endpoint, keys_of, region_of
 from shared.providers._common import BATCH_REFUSED, JOIN, SMTPUTF8, ErrorRule, PerContent, fault, own_answer
-from shared.providers._sigv4 import EMPTY_HASH, Signer
 from shared.providers._texts import MAX_ID, clean, own_words, worded
 from shared.providers._vendor import Vendor, VendorCall, get, lacking
-from shared.providers.registry import AwsKeys, Needs
+from shared.providers.registry import Needs
 from shared.providers.ses.events import SesWebhooks
 from shared.providers.ses.needs import NEEDS
 from shared.providers.ses.request import bulk, entries, entry, simple
+from shared.sigv4 import EMPTY_HASH, AwsKeys, Signer
 
 PER_CALL: Final = 50
 """Entries of one SendBulkEmail."""

@@ -146,21 +146,21 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         [found] = self._load([(job, number)], lane, content=content)
         return found
 
-    def load_each(self, jobs: Sequence[str], *, lane: str = "") -> list[Loaded | None]:
-        return self._load([(job, 0) for job in jobs], lane, content=True)
+    def load_each(self, places: Sequence[tuple[str, int]], *, lane: str = "") -> list[Loaded | None]:
+        return self._load(places, lane, content=True)
 
     def _load(self, places: Sequence[tuple[str, int]], lane: str, *, content: bool) -> list[Loaded | None]:
         of = [(keys.job(job), keys.chunk(job, n), *([keys.content(job)] if content else [])) for job, n in places]
         items, breaker = self._with_breaker([k for wanted in of for k in wanted], lane)
-        out: list[Loaded | None] = []
-        for wanted in of:
-            job, chunk, *apart = (items.get(_name(k)) for k in wanted)
-            if job is None or chunk is None:
-                out.append(None)
-                continue
-            stored = contents.unpack(apart[0] or chunk, self._blobs) if apart else None
-            out.append(Loaded(codec.job(job), codec.chunk(chunk), stored, breaker))
-        return out
+        return [self._loaded([items.get(_name(k)) for k in wanted], breaker) for wanted in of]
+
+    def _loaded(self, items: Sequence[Item | None], breaker: Breaker | None) -> Loaded | None:
+        """Return what items hold: a job, a chunk and, if it is wanted, what an item of its own has of the content."""
+        job, chunk, *apart = items
+        if job is None or chunk is None:
+            return None
+        stored = contents.unpack(apart[0] or chunk, self._blobs) if apart else None
+        return Loaded(codec.job(job), codec.chunk(chunk), stored, breaker)
 
     def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
         jobs: dict[str, Job] = {}

@@ -7,16 +7,25 @@ a request object for each signature, at ten times the price; a test holds the tw
 import hashlib
 import hmac
 import time
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 from shared.domain.times import Seconds
-from shared.providers.registry import AwsKeys
 
 EMPTY_HASH: Final = hashlib.sha256(b"").hexdigest()
 """Of a request without a body."""
 _ALGORITHM: Final = "AWS4-HMAC-SHA256"
 _STANDARD: Final = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class AwsKeys:
+    """Keys that sign requests to AWS. `token`: of temporary ones."""
+
+    access_key: str
+    secret_key: str = field(repr=False)
+    token: str = field(default="", repr=False)
 
 
 class Signer:
