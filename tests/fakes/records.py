@@ -79,7 +79,7 @@ class FakeRecords(FakeOpenIndex):
                     return made
             if job.id in self.jobs:
                 return Stored()
-            self.add_job(job)
+            self.add_job(job, counted=not any(x.uncounted for x in ledgers))
             self.keep(key, job.id)
             if event is not None:
                 self.journal.keep(event)
@@ -88,9 +88,11 @@ class FakeRecords(FakeOpenIndex):
         self._atomic("parts", parts)
         return self._atomic("accept", commit)
 
-    def add_job(self, job: Job) -> None:
-        """Store a new job and count its messages."""
+    def add_job(self, job: Job, *, counted: bool = True) -> None:
+        """Store a new job. `counted`: its messages are in the stats at once."""
         self.jobs[job.id] = job
+        if not counted:
+            return
         first = [job.counts[k] for k in COUNT_KEYS]
         self._add_stats(job, [*first, *[0] * (len(BY_KEYS) * len(job.route))])
 
@@ -284,7 +286,7 @@ class FakeRecords(FakeOpenIndex):
             if after.state is JobState.LOGGED and current.state is not JobState.LOGGED:
                 self._finished(after, after.counts["unknown"])
             self._ledgers.store(new)
-            self._add_stats(job, delta)
+            self._add_stats(job, rules.for_stats(ledger, delta))
             return new, after if finish is not None else None
 
         return self._atomic("fold", make)
@@ -309,7 +311,8 @@ class FakeRecords(FakeOpenIndex):
             self.jobs[job.id] = replace(current, counts=counts, by=by, version=current.version + 1)
             for _, new, _ in changes:
                 self._ledgers.store(new)
-            self._add_stats(job, delta)
+            for old, _, own in changes:
+                self._add_stats(job, rules.for_stats(old, own))
             return {}
 
         return self._atomic("fold_all", make) if changes else {}

@@ -59,6 +59,9 @@ class Policy:
     deferred_after: int = DEFERRED_AFTER
 
 
+BATCH: Final = "batch"
+"""The kind of a job that a client posts with its recipients."""
+
 NOTICE: Final = "notice"
 """The kind of a job that is a run of notices: they decide themselves what is sent again, so no owner stops it."""
 

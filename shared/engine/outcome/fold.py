@@ -254,7 +254,8 @@ class Logger:
         """Read all ledgers, after the job; take over what needs it. Returns how many messages are of unknown fate.
 
         CLEAN means that the job may move on if its version is still the one read. Figures that are not folded do not
-        prevent that: they are as exact afterwards, and feedback would bring new ones all the time.
+        prevent that: they are as exact afterwards, and feedback would bring new ones all the time. Those that are in no
+        stats do: nothing comes back for them.
         """
         verdict, unknown = _Verdict.CLEAN, 0
         for x in self._ledgers.read_all(job.id):
@@ -267,6 +268,9 @@ class Logger:
                 verdict = _Verdict.CHANGED
             if current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED:
                 return _Verdict.WAIT, 0
+            if current.uncounted:
+                self.add(job, [current])
+                verdict = _Verdict.CHANGED
             unknown += rules.histogram(current.cells)[_UNKNOWN]
         return verdict, unknown
 

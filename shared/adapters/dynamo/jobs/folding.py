@@ -1,6 +1,6 @@
 """Counting on DynamoDB: the figures that a ledger adds to its job and the stats, as actions of one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from shared.adapters.dynamo import codec, keys
@@ -38,16 +38,19 @@ def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job:
 
 def _folds(records: str, ops: str, job: Job, changes: Sequence[tuple[Ledger, Ledger, Sequence[int]]]) -> list[Item]:
     """Return the actions that fold ledgers. `changes`: each ledger as read and as folded, and its new figures."""
-    delta = tuple(map(sum, zip(*(d for _, _, d in changes), strict=True)))
-    return [*(mark_folded(ops, old, new) for old, new, _ in changes), *_added(records, job, delta)]
+    delta = _sums(d for _, _, d in changes)
+    stats = _sums(rules.for_stats(old, d) for old, _, d in changes)
+    marks = [mark_folded(ops, old, new) for old, new, _ in changes]
+    return [*marks, add_counts(records, job, delta, finish=None), *more_stats(records, job, stats)]
 
 
-def _added(records: str, job: Job, delta: Sequence[int]) -> list[Item]:
-    """Return the actions that add figures to a job and the day's stats."""
-    actions = [add_counts(records, job, delta, finish=None)]
-    if not job.test and any(delta):
-        actions.append(add_stats(records, job, delta))
-    return actions
+def _sums(figures: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*figures, strict=True)))
+
+
+def more_stats(table: str, job: Job, delta: Sequence[int]) -> list[Item]:
+    """Return the action that adds a fold's figures to the stats; none if there are none, or for a test job."""
+    return [add_stats(table, job, delta)] if not job.test and any(delta) else []
 
 
 def _ledger(item: Item | None) -> Ledger | None:
@@ -60,7 +63,7 @@ def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
         "Update": {
             "TableName": table,
             "Key": keys.ledger(old.job, old.chunk),
-            "UpdateExpression": "SET folded = :folded, version = :new REMOVE dirty",
+            "UpdateExpression": "SET folded = :folded, version = :new REMOVE dirty, uncounted",
             "ConditionExpression": "version = :old",
             "ExpressionAttributeValues": {
                 ":folded": {"B": rules.pack(new.folded)},
@@ -139,10 +142,14 @@ class Accepting:
         self._blobs = blobs
 
     def _accept(self, made: PreparedJob, content: Content) -> list[Item]:
-        """Store a new job's chunks, ledgers and content; return the actions that accept it, its put first."""
+        """Store a new job's chunks, ledgers and content; return the actions that accept it, its put first.
+
+        If a ledger is uncounted, its first fold counts the job's messages in the stats, and no action does.
+        """
         parts = [(self._records, x) for x in contents.items(made.job, made.chunks, content, self._blobs)]
         self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
-        return [put_job(self._records, made.job), *first_stats(self._records, made.job)]
+        counted = not any(x.uncounted for x in made.ledgers)
+        return [put_job(self._records, made.job), *(first_stats(self._records, made.job) if counted else ())]
 
 
 def put_job(table: str, job: Job) -> Item:

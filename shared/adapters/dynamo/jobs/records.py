@@ -251,9 +251,8 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         actions = [
             folding.mark_folded(self._ops, ledger, new),
             folding.add_counts(self._records, job, delta, finish=finish, archive=self._archive),
+            *folding.more_stats(self._records, job, rules.for_stats(ledger, delta)),
         ]
-        if not job.test and any(delta):
-            actions.append(folding.add_stats(self._records, job, delta))
         if not self._db.together(actions):
             return None
         if finish is None:
