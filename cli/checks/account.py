@@ -25,7 +25,7 @@ WRITES_QUOTA: Final = "L-AB614373"
 BULK_WRITES: Final = 0.5
 """Write units a message of a batch or campaign, of the table that takes more, feedback included; `make bench` counts
 less."""
-SINGLE_WRITES: Final = 17
+SINGLE_WRITES: Final = 14
 """Write units of `records` a single message with one event about it. Those of indexes are not of the table's quota."""
 NEW_TABLE: Final = 4000
 """Write units per second that a new on-demand table takes, until it has grown; DynamoDB Developer Guide, "On-demand

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shared.domain.recipients.suppressions import Reach
 
 
+ENDS: Final = 33
+"""Jobs that one transaction ends, at most: each takes two of the 100 actions."""
 FOLDS: Final = 50
 """Ledgers that one transaction folds, at most: DynamoDB takes 100 actions. A longer one meets more other writes."""
 
@@ -230,6 +232,18 @@ class Records(SuppressionRecords, Protocol):
             job: as read; it ends only if its version is still that one.
             finish: Unix milliseconds to end the job at, in the same transaction; for a job of one chunk whose ledger is
                 DONE.
+        """
+
+    def end_all(self, ends: Sequence[tuple[Ledger, Job]], finish: Millis) -> Mapping[str, Job]:
+        """Fold the only ledgers of several jobs and end these jobs (J3.5), once, in one transaction.
+
+        Args:
+            ends: up to ENDS DONE ledgers, by their versions, with their jobs, which reserve nothing, by theirs. The
+                jobs are of one account, day and channel, all of test keys or none.
+            finish: when they end, Unix milliseconds.
+
+        Returns:
+            The jobs as they are then, by id. Those that have moved on are left out, and nothing of them was written.
         """
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:

@@ -205,6 +205,32 @@ MUTANTS: Final = (
         "tests/engine/test_counted_later.py::test_one_that_is_stopped_before_its_first_lease_is_counted_before_it_is_logged[False]",
     ),
     Mutant(
+        "a job that has moved on keeps others from their end",
+        7,
+        "shared/adapters/dynamo/jobs/folding.py",
+        "left = [x for i, x in enumerate(left) if i not in moved]",
+        "left = []",
+        "tests/contracts/test_ends.py::test_one_that_has_moved_on_is_left_as_it_is_and_keeps_no_other[dynamo]",
+    ),
+    Mutant(
+        "jobs that end together lack their first figures in the stats",
+        7,
+        "shared/adapters/dynamo/jobs/folding.py",
+        "_amounts(job, rules.for_stats(old, delta))",
+        "_amounts(job, delta)",
+        "tests/contracts/test_ends.py::test_jobs_end_together_as_each_would_by_itself[dynamo]",
+    ),
+    Mutant(
+        "a fault of one job keeps others of its batch from their end",
+        7,
+        "shared/engine/outcome/fold.py",
+        """in some]})
+            return {}""",
+        """in some]})
+            raise""",
+        "tests/engine/test_ends.py::test_a_fault_of_one_job_keeps_no_other[ValueError]",
+    ),
+    Mutant(
         "idempotency key stored without condition",
         7,
         "shared/adapters/dynamo/idempotent_writes.py",

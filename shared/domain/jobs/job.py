@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -152,6 +153,11 @@ class Job:
     def shard(self) -> int:
         """The shard of the open index and of the day's stats."""
         return shard_of(self.id)
+
+    @property
+    def day(self) -> str:
+        """The UTC day of its acceptance, whose stats count it: `2026-09-22`."""
+        return datetime.fromtimestamp(self.created_at / 1000, UTC).date().isoformat()
 
     @property
     def namespace(self) -> str:

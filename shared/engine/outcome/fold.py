@@ -1,7 +1,8 @@
 """Logging: released ledgers' figures go into their job and the day's stats once; a finished job is closed (J2, J3)."""
 
+import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -15,8 +16,9 @@ from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, RESTING, Change, JobSt
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.announcer import Announcing, Silent
 from shared.engine.outcome.bounce_guard import BounceGuard
-from shared.ports import FOLDS, Clock, Lists, Records, Retriable
+from shared.ports import ENDS, FOLDS, Clock, Lists, Records, Retriable
 
+_LOG: Final = logging.getLogger(__name__)
 ROUNDS: Final = 3
 """How often the finaliser starts over when others write meanwhile; the next record or the sweeper comes back for the
 rest."""
@@ -124,8 +126,41 @@ class Logger:
         jobs = {name: self._known[name] for name in by_job if name in self._known}
         jobs |= self._records.read_jobs(by_job.keys() - jobs.keys()) if by_job.keys() - jobs.keys() else {}
         silent = self._announcer.announce(jobs, (x for some in by_job.values() for x in some))
+        ended = self._end_together([(some[0], jobs[x]) for x, some in by_job.items() if x in jobs and x not in silent])
         for name, some in by_job.items():
-            yield name, _unannounced if name in silent else partial(self._fold_announced, jobs.get(name), some)
+            if name in ended:
+                yield name, partial(self._ended, ended[name])
+            else:
+                yield name, _unannounced if name in silent else partial(self._fold_announced, jobs.get(name), some)
+
+    def _end_together(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, Job]:
+        """End those jobs that their ledger, the only one, ends, ENDS in a transaction; return them as they are then.
+
+        Each other job, and one that has no other to share a transaction with, is left to a fold of its own.
+        """
+        groups: dict[tuple[str, bool, str, str], list[tuple[Ledger, Job]]] = {}
+        for x, job in ledgers:
+            if _ends(x, job) and not job.exclusive:
+                groups.setdefault((job.account, job.test, job.day, job.channel), []).append((x, job))
+        ended: dict[str, Job] = {}
+        for group in groups.values():
+            for start in range(0, len(group), ENDS):
+                if len(some := group[start : start + ENDS]) > 1:
+                    ended |= self._end_all(some)
+        return ended
+
+    def _end_all(self, some: Sequence[tuple[Ledger, Job]]) -> Mapping[str, Job]:
+        """End jobs in one transaction; none if that fails: then each by itself shows whose fault it is."""
+        try:
+            return self._records.end_all(some, self._now())
+        except Exception:  # noqa: BLE001 - each job is folded by itself, and raises what is its own
+            _LOG.exception("not ended together", extra={"jobs": [job.id for _, job in some]})
+            return {}
+
+    def _ended(self, job: Job) -> Folded:
+        """Return what ended a job, just ended, after the bounce guard has seen it."""
+        self._guard.check(job)
+        return Folded(folded=1, job=job if job.state is JobState.LOGGED else self._log(job), kind=job.kind)
 
     def fold_some(self, job: Job | None, ledgers: Sequence[Ledger]) -> Folded:
         """Fold some ledgers of a job, as just read, that have no worker, and close it if they were the last.
@@ -144,12 +179,10 @@ class Logger:
         first = ledgers[0]
         if job.chunks > 1:
             self._remember(job)
-        elif first.status is LedgerStatus.DONE and job.state in ACTIVE:
+        elif _ends(first, job):
             done = self._records.fold(first, job, finish=self._now())
             if done is not None and done[1] is not None:
-                self._guard.check(done[1])
-                ended = done[1] if done[1].state is JobState.LOGGED else self._log(done[1])
-                return Folded(folded=1, job=ended, kind=job.kind)
+                return self._ended(done[1])
         folded = self._add(job, ledgers)
         return Folded(folded, self._close(job.id, hint=True), kind=job.kind)
 
@@ -291,6 +324,11 @@ class _Verdict(Enum):
     CLEAN = "clean"
     CHANGED = "changed"
     WAIT = "wait"
+
+
+def _ends(ledger: Ledger, job: Job) -> bool:
+    """Check whether a ledger is a job's only one, and its fold may end the job."""
+    return job.chunks == 1 and ledger.status is LedgerStatus.DONE and job.state in ACTIVE
 
 
 def _stays(job: Job, *, hint: bool) -> bool:

@@ -1,19 +1,21 @@
 """Counting on DynamoDB: the figures that a ledger adds to its job and the stats, as actions of one transaction."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
 
 from shared.adapters.dynamo import codec, keys
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.jobs.transitions import PLACED, place
 from shared.domain.content.content import Content
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs.job import Job, stats_of
+from shared.domain.jobs.job import Job, add_figures, stats_of
 from shared.domain.jobs.ledger import BY_KEYS, Ledger
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
+from shared.domain.times import Millis
 
 
 def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
@@ -42,6 +44,53 @@ def _folds(records: str, ops: str, job: Job, changes: Sequence[tuple[Ledger, Led
     stats = _sums(rules.for_stats(old, d) for old, _, d in changes)
     marks = [mark_folded(ops, old, new) for old, new, _ in changes]
     return [*marks, add_counts(records, job, delta, finish=None), *more_stats(records, job, stats)]
+
+
+def end_all(
+    db: Dynamo,
+    records: str,
+    ops: str,
+    ends: Sequence[tuple[Ledger, Job]],
+    *,
+    finish: Millis,
+    archive: int | None,
+) -> dict[str, Job]:
+    """Fold the only ledgers of several jobs and end the jobs in one transaction, repeated without those that moved on.
+
+    See `ports.Records`. Their figures are added to one shard of the stats: shards only spread the writes.
+
+    Args:
+        finish: when the jobs end, Unix milliseconds.
+        archive: milliseconds as of `transitions.place`.
+    """
+    left = [(ledger, job, *folded) for ledger, job in ends if (folded := rules.fold(ledger)) is not None]
+    while left:
+        actions: list[Item] = []
+        amounts: Counter[str] = Counter()
+        for old, job, new, delta in left:
+            counted = add_counts(records, job, delta, finish=finish, archive=archive)
+            actions += [mark_folded(ops, old, new), counted]
+            amounts.update({} if job.test else _amounts(job, rules.for_stats(old, delta)))
+        if any(amounts.values()):
+            actions.append(_add_amounts(records, left[0][1], amounts))
+        try:
+            db.call("transact_write_items", TransactItems=actions)
+        except Cancelled as lost:
+            moved = {i // 2 for i, code in enumerate(lost.codes) if code == FAILED}
+            if not moved:
+                raise
+            left = [x for i, x in enumerate(left) if i not in moved]
+        else:
+            return {job.id: ended(job, delta, finish) for _, job, _, delta in left}
+    return {}
+
+
+def ended(job: Job, delta: Sequence[int], finish: Millis) -> Job:
+    """Return a job as the fold of its only ledger ends it. `finish`: Unix milliseconds."""
+    counts, by = add_figures(job.counts, job.by, job.route, delta)
+    _, state = ending(exclusive=job.exclusive)
+    at = finish if state is JobState.LOGGED else job.finished_at
+    return replace(job, counts=counts, by=by, state=state, finished_at=at, version=job.version + 1)
 
 
 def _sums(figures: Iterable[Sequence[int]]) -> tuple[int, ...]:
@@ -170,18 +219,25 @@ def add_stats(table: str, job: Job, delta: Sequence[int]) -> Item:
     Args:
         job: the job, with the time of its acceptance.
     """
-    day = datetime.fromtimestamp(job.created_at / 1000, UTC).date().isoformat()
+    return _add_amounts(table, job, _amounts(job, delta) or {"queued": 0})
+
+
+def _amounts(job: Job, delta: Sequence[int]) -> dict[str, int]:
+    """Return what figures of a job add to the stats, by the names there."""
     amounts = dict(stats_of(delta))
     for r, provider in enumerate(job.providers):
         for j, k in enumerate(BY_KEYS):
             d = delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
             if d:
                 amounts[f"p.{provider}.{k}"] = amounts.get(f"p.{provider}.{k}", 0) + d
-    amounts = amounts or {"queued": 0}
+    return amounts
+
+
+def _add_amounts(table: str, job: Job, amounts: Mapping[str, int]) -> Item:
     return {
         "Update": {
             "TableName": table,
-            "Key": keys.stats(job.account, day, job.channel, job.shard),
+            "Key": keys.stats(job.account, job.day, job.channel, job.shard),
             "UpdateExpression": "ADD " + ", ".join(f"#{i} :{i}" for i in range(len(amounts))),
             "ExpressionAttributeNames": {f"#{i}": name for i, name in enumerate(amounts)},
             "ExpressionAttributeValues": {f":{i}": n(v) for i, v in enumerate(amounts.values())},

@@ -1,7 +1,6 @@
 """Jobs, chunks, contents and details on DynamoDB, and the transactions that tie ledgers and jobs together."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
@@ -16,13 +15,14 @@ from shared.domain.content.content import Content
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
-from shared.domain.jobs.job import Job, RetryRequest, add_figures
+from shared.domain.jobs.job import Job, RetryRequest
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.prepared import PreparedJob
-from shared.domain.jobs.states import Change, JobState, ending
+from shared.domain.jobs.states import Change, JobState
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.suppressions import Reach
+from shared.domain.times import Millis
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay, Stored
 
 _NEW: Final = "attribute_not_exists(pk)"
@@ -257,10 +257,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             return None
         if finish is None:
             return new, None
-        counts, by = add_figures(job.counts, job.by, job.route, delta)
-        _, state = ending(exclusive=job.exclusive)
-        at = finish if state is JobState.LOGGED else job.finished_at
-        return new, replace(job, counts=counts, by=by, state=state, finished_at=at, version=job.version + 1)
+        return new, folding.ended(job, delta, finish)
+
+    def end_all(self, ends: Sequence[tuple[Ledger, Job]], finish: Millis) -> Mapping[str, Job]:
+        return folding.end_all(self._db, self._records, self._ops, ends, finish=finish, archive=self._archive)
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
         return folding.fold_all(self._db, self._records, self._ops, ledgers, job)
