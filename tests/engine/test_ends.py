@@ -96,9 +96,10 @@ def test_a_fault_of_one_job_keeps_no_other(monkeypatch: pytest.MonkeyPatch, faul
     monkeypatch.setattr(world.records, "end_all", end_all)
     monkeypatch.setattr(world.records, "fold", one)
     folds: dict[str, Callable[[], Folded]] = dict(world.logger.batch(list(world.stream)))
-    with pytest.raises(fault, match="poisoned"):
-        folds.pop(bad)()
+    poisoned = folds.pop(bad)
     assert {act().state for act in folds.values()} == {JobState.LOGGED}
+    with pytest.raises(fault, match="poisoned"):
+        poisoned()
     assert world.job(bad).state is JobState.SENDING
     assert sum(sums(world).values()) == MESSAGES - 1
     monkeypatch.undo()
