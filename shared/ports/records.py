@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 ENDS: Final = 33
-"""Jobs that one transaction ends, at most: each takes two of the 100 actions."""
+"""Jobs whose only ledgers one transaction folds, at most: each takes two of the 100 actions."""
 FOLDS: Final = 50
 """Ledgers that one transaction folds, at most: DynamoDB takes 100 actions. A longer one meets more other writes."""
 
@@ -234,16 +234,18 @@ class Records(SuppressionRecords, Protocol):
                 DONE.
         """
 
-    def end_all(self, ends: Sequence[tuple[Ledger, Job]], finish: Millis) -> Mapping[str, Job]:
-        """Fold the only ledgers of several jobs and end these jobs (J3.5), once, in one transaction.
+    def fold_jobs(
+        self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
+    ) -> Mapping[str, tuple[Ledger, Job | None]]:
+        """Fold the only ledgers of several jobs, once, in one transaction; one that is DONE ends its job (J3.5).
 
         Args:
-            ends: up to ENDS DONE ledgers, by their versions, with their jobs, which reserve nothing, by theirs. The
-                jobs are of one account, day and channel, all of test keys or none.
+            ledgers: up to ENDS of them, by their versions, with their jobs. These reserve nothing, and those that end
+                are by their versions, too. They are of one account, day and channel, all of test keys or none.
             finish: when they end, Unix milliseconds.
 
         Returns:
-            The jobs as they are then, by id. Those that have moved on are left out, and nothing of them was written.
+            Job's id → what `fold` returns. Those that have moved on are left out, and nothing of them was written.
         """
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:

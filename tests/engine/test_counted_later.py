@@ -5,12 +5,13 @@ import pytest
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.domain.jobs.states import JobState
 from shared.engine.walks.jobs import YOUNG_MS
+from shared.ports import ENDS
 from tests.fakes.crashes import dying
 from tests.fakes.faults import When
 from tests.fakes.world import ACCOUNT, World, credential, recipients
 
 AGE = YOUNG_MS / 1000
-ENDS = (None, Rejected("bad", permanent=True), Unknown("silence"), Throttled(2))
+ANSWERS = (None, Rejected("bad", permanent=True), Unknown("silence"), Throttled(2))
 
 
 @pytest.fixture
@@ -87,6 +88,22 @@ def test_one_that_waits_is_counted_by_the_sweeper_once(world: World) -> None:
 
 
 @pytest.mark.promise(7)
+def test_many_that_wait_are_counted_together(world: World) -> None:
+    world.stores.pause(ACCOUNT)
+    for _ in range(ENDS + 3):
+        world.accept(1)
+    world.clock.advance(AGE)
+    before = len(world.tap.calls)
+    assert world.sweep().folded == ENDS + 3
+    calls = world.tap.calls[before:]
+    assert (calls.count("records.fold_jobs"), calls.count("records.fold_all"), calls.count("records.job")) == (2, 0, 0)
+    assert sums(world) == {"queued": ENDS + 3}
+    world.stores.unpause(ACCOUNT)
+    world.settle()
+    assert sums(world) == {"queued": ENDS + 3}
+
+
+@pytest.mark.promise(7)
 def test_one_that_is_throttled_is_counted_by_its_release(world: World) -> None:
     world.providers["one"].script("r0@example.com", [Throttled(20)])
     job = world.accept(1)
@@ -113,11 +130,11 @@ def test_one_that_is_stopped_before_its_first_lease_is_counted_before_it_is_logg
 
 def _single() -> World:
     world = World(credential("one", 10))
-    for i, end in enumerate(ENDS):
+    for i, end in enumerate(ANSWERS):
         if end is not None:
             world.providers["one"].script(f"r{i}@example.com", [end])
-    for i in range(len(ENDS)):
-        world.accept(recipients(len(ENDS))[i : i + 1])
+    for i in range(len(ANSWERS)):
+        world.accept(recipients(len(ANSWERS))[i : i + 1])
     return world
 
 
@@ -126,10 +143,10 @@ def _single() -> World:
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
 def test_a_crash_at_any_call_counts_each_message_once(when: When) -> None:
     for world in dying(_single, World.run, when, least=40):
-        assert sum(sums(world).values()) <= len(ENDS)
+        assert sum(sums(world).values()) <= len(ANSWERS)
         world.settle()
         world.check()
-        assert sum(sums(world).values()) == len(ENDS)
+        assert sum(sums(world).values()) == len(ANSWERS)
         assert sums(world) == _expected(world)
 
 

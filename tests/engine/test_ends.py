@@ -45,7 +45,7 @@ def test_single_messages_of_a_batch_end_in_one_call() -> None:
     world = sent()
     before = len(world.tap.calls)
     done = fold(world)
-    assert world.tap.calls[before:] == ["records.read_jobs", "records.end_all"]
+    assert world.tap.calls[before:] == ["records.read_jobs", "records.fold_jobs"]
     assert list(done) == world.jobs
     assert [(x.folded, x.state, x.kind) for x in done.values()] == [(1, JobState.LOGGED, "batch")] * MESSAGES
     assert [x.job for x in done.values()] == [world.job(name) for name in world.jobs]
@@ -57,7 +57,7 @@ def test_many_end_in_few_calls_and_one_that_is_left_by_itself() -> None:
     before = len(world.tap.calls)
     fold(world)
     calls = world.tap.calls[before:]
-    assert (calls.count("records.end_all"), calls.count("records.fold")) == (2, 1)
+    assert (calls.count("records.fold_jobs"), calls.count("records.fold")) == (2, 1)
     assert {world.job(name).state for name in world.jobs} == {JobState.LOGGED}
     assert sum(sums(world).values()) == 2 * ENDS + 1
 
@@ -72,7 +72,7 @@ def test_jobs_of_several_days_and_of_test_keys_end_apart() -> None:
         pass
     before = len(world.tap.calls)
     fold(world)
-    assert "records.end_all" not in world.tap.calls[before:]
+    assert "records.fold_jobs" not in world.tap.calls[before:]
     assert {world.job(name).state for name in world.jobs} == {JobState.LOGGED}
 
 
@@ -81,9 +81,9 @@ def test_jobs_of_several_days_and_of_test_keys_end_apart() -> None:
 def test_a_fault_of_one_job_keeps_no_other(monkeypatch: pytest.MonkeyPatch, fault: type[Exception]) -> None:
     world = sent()
     bad = world.jobs[2]
-    together, alone = world.records.end_all, world.records.fold
+    together, alone = world.records.fold_jobs, world.records.fold
 
-    def end_all(ends: Sequence[tuple[Ledger, Job]], finish: int) -> Any:
+    def fold_jobs(ends: Sequence[tuple[Ledger, Job]], finish: int) -> Any:
         if bad in [job.id for _, job in ends]:
             raise fault("poisoned")
         return together(ends, finish)
@@ -93,7 +93,7 @@ def test_a_fault_of_one_job_keeps_no_other(monkeypatch: pytest.MonkeyPatch, faul
             raise fault("poisoned")
         return alone(ledger, job, **more)
 
-    monkeypatch.setattr(world.records, "end_all", end_all)
+    monkeypatch.setattr(world.records, "fold_jobs", fold_jobs)
     monkeypatch.setattr(world.records, "fold", one)
     folds: dict[str, Callable[[], Folded]] = dict(world.logger.batch(list(world.stream)))
     poisoned = folds.pop(bad)

@@ -10,7 +10,7 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job, RetryRequest, add_figures, stats_of
-from shared.domain.jobs.ledger import BY_KEYS, Ledger
+from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace, owner
@@ -290,12 +290,14 @@ class FakeRecords(FakeOpenIndex):
         self._add_stats(job, rules.for_stats(ledger, delta))
         return new, after if finish is not None else None
 
-    def end_all(self, ends: Sequence[tuple[Ledger, Job]], finish: Millis) -> Mapping[str, Job]:
-        def make() -> Mapping[str, Job]:
-            made = {job.id: self._fold(ledger, job, finish) for ledger, job in ends}
-            return {name: done[1] for name, done in made.items() if done is not None and done[1] is not None}
+    def fold_jobs(
+        self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
+    ) -> Mapping[str, tuple[Ledger, Job | None]]:
+        def make() -> Mapping[str, tuple[Ledger, Job | None]]:
+            done = {job.id: self._fold(x, job, finish if x.status is LedgerStatus.DONE else None) for x, job in ledgers}
+            return {name: made for name, made in done.items() if made is not None}
 
-        return self._atomic("end_all", make)
+        return self._atomic("fold_jobs", make)
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
         changes = [(x, *folded) for x in ledgers if (folded := rules.fold(x)) is not None]

@@ -227,7 +227,7 @@ MUTANTS: Final = (
         """in some]})
             return {}""",
         """in some]})
-            return {job.id: job for _, job in some}""",
+            return {job.id: (x, job) for x, job in some}""",
         "tests/engine/test_ends.py::test_a_fault_of_one_job_keeps_no_other[ValueError]",
     ),
     Mutant(

@@ -126,35 +126,50 @@ class Logger:
         jobs = {name: self._known[name] for name in by_job if name in self._known}
         jobs |= self._records.read_jobs(by_job.keys() - jobs.keys()) if by_job.keys() - jobs.keys() else {}
         silent = self._announcer.announce(jobs, (x for some in by_job.values() for x in some))
-        ended = self._end_together([(some[0], jobs[x]) for x, some in by_job.items() if x in jobs and x not in silent])
+        ends = [(some[0], jobs[x]) for x, some in by_job.items() if x in jobs and x not in silent]
+        folded = self._fold_jobs([(x, job) for x, job in ends if _ends(x, job)])
         for name, some in by_job.items():
-            if name in ended:
-                yield name, partial(self._ended, ended[name])
+            ended = folded[name][1] if name in folded else None
+            if ended is not None:
+                yield name, partial(self._ended, ended)
             else:
                 yield name, _unannounced if name in silent else partial(self._fold_announced, jobs.get(name), some)
 
-    def _end_together(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, Job]:
-        """End those jobs that their ledger, the only one, ends, ENDS in a transaction; return them as they are then.
+    def count(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, Ledger]:
+        """Count jobs that wait, and are in no stats yet, in their stats; return the ledgers of those that were, by job.
 
-        Each other job, and one that has no other to share a transaction with, is left to a fold of its own.
+        Args:
+            ledgers: as just read, each with its job.
+        """
+        waiting = [
+            (x, job)
+            for x, job in ledgers
+            if x.uncounted and x.status is LedgerStatus.IDLE and not x.dirty and job.chunks == 1 and job.state in ACTIVE
+        ]
+        return {name: x for name, (x, _) in self._fold_jobs(waiting).items()}
+
+    def _fold_jobs(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, tuple[Ledger, Job | None]]:
+        """Fold the only ledgers of jobs, ENDS in a transaction; return by job what `Records.fold` does.
+
+        A job that reserves its credential, or has no other to share a transaction with, is left to a fold of its own.
         """
         groups: dict[tuple[str, bool, str, str], list[tuple[Ledger, Job]]] = {}
         for x, job in ledgers:
-            if _ends(x, job) and not job.exclusive:
+            if not job.exclusive:
                 groups.setdefault((job.account, job.test, job.day, job.channel), []).append((x, job))
-        ended: dict[str, Job] = {}
+        folded: dict[str, tuple[Ledger, Job | None]] = {}
         for group in groups.values():
             for start in range(0, len(group), ENDS):
                 if len(some := group[start : start + ENDS]) > 1:
-                    ended |= self._end_all(some)
-        return ended
+                    folded |= self._fold_together(some)
+        return folded
 
-    def _end_all(self, some: Sequence[tuple[Ledger, Job]]) -> Mapping[str, Job]:
-        """End jobs in one transaction; none if that fails: then each by itself shows whose fault it is."""
+    def _fold_together(self, some: Sequence[tuple[Ledger, Job]]) -> Mapping[str, tuple[Ledger, Job | None]]:
+        """Fold in one transaction; none if that fails: then each by itself shows whose fault it is."""
         try:
-            return self._records.end_all(some, self._now())
+            return self._records.fold_jobs(some, self._now())
         except Exception:  # noqa: BLE001 - each job is folded by itself, and raises what is its own
-            _LOG.exception("not ended together", extra={"jobs": [job.id for _, job in some]})
+            _LOG.exception("not folded together", extra={"jobs": [job.id for _, job in some]})
             return {}
 
     def _ended(self, job: Job) -> Folded:

@@ -12,7 +12,7 @@ from shared.adapters.dynamo.jobs.transitions import PLACED, place
 from shared.domain.content.content import Content
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job, add_figures, stats_of
-from shared.domain.jobs.ledger import BY_KEYS, Ledger
+from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
 from shared.domain.times import Millis
@@ -46,30 +46,30 @@ def _folds(records: str, ops: str, job: Job, changes: Sequence[tuple[Ledger, Led
     return [*marks, add_counts(records, job, delta, finish=None), *more_stats(records, job, stats)]
 
 
-def end_all(
+def fold_jobs(
     db: Dynamo,
     records: str,
     ops: str,
-    ends: Sequence[tuple[Ledger, Job]],
+    ledgers: Sequence[tuple[Ledger, Job]],
     *,
     finish: Millis,
     archive: int | None,
-) -> dict[str, Job]:
-    """Fold the only ledgers of several jobs and end the jobs in one transaction, repeated without those that moved on.
+) -> dict[str, tuple[Ledger, Job | None]]:
+    """Fold the only ledgers of several jobs in one transaction, which is repeated without those that have moved on.
 
     See `ports.Records`. Their figures are added to one shard of the stats: shards only spread the writes.
 
     Args:
-        finish: when the jobs end, Unix milliseconds.
+        finish: when jobs end whose ledgers are DONE, Unix milliseconds.
         archive: milliseconds as of `transitions.place`.
     """
-    left = [(ledger, job, *folded) for ledger, job in ends if (folded := rules.fold(ledger)) is not None]
+    left = [(ledger, job, *folded) for ledger, job in ledgers if (folded := rules.fold(ledger)) is not None]
     while left:
         actions: list[Item] = []
         amounts: Counter[str] = Counter()
         for old, job, new, delta in left:
-            counted = add_counts(records, job, delta, finish=finish, archive=archive)
-            actions += [mark_folded(ops, old, new), counted]
+            ends = finish if old.status is LedgerStatus.DONE else None
+            actions += [mark_folded(ops, old, new), add_counts(records, job, delta, finish=ends, archive=archive)]
             amounts.update({} if job.test else _amounts(job, rules.for_stats(old, delta)))
         if any(amounts.values()):
             actions.append(_add_amounts(records, left[0][1], amounts))
@@ -81,7 +81,10 @@ def end_all(
                 raise
             left = [x for i, x in enumerate(left) if i not in moved]
         else:
-            return {job.id: ended(job, delta, finish) for _, job, _, delta in left}
+            return {
+                job.id: (new, ended(job, delta, finish) if old.status is LedgerStatus.DONE else None)
+                for old, job, new, delta in left
+            }
     return {}
 
 

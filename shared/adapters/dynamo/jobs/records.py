@@ -259,8 +259,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             return new, None
         return new, folding.ended(job, delta, finish)
 
-    def end_all(self, ends: Sequence[tuple[Ledger, Job]], finish: Millis) -> Mapping[str, Job]:
-        return folding.end_all(self._db, self._records, self._ops, ends, finish=finish, archive=self._archive)
+    def fold_jobs(
+        self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
+    ) -> Mapping[str, tuple[Ledger, Job | None]]:
+        return folding.fold_jobs(self._db, self._records, self._ops, ledgers, finish=finish, archive=self._archive)
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
         return folding.fold_all(self._db, self._records, self._ops, ledgers, job)
