@@ -241,7 +241,7 @@ class Records(SuppressionRecords, Protocol):
 
         Args:
             ledgers: up to ENDS of them, by their versions, with their jobs. These reserve nothing, and those that end
-                are by their versions, too. They are of one account, day and channel, all of test keys or none.
+                also go by their versions. They are of one account, day and channel, all of test keys or none.
             finish: when they end, Unix milliseconds.
 
         Returns:

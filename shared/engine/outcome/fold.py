@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -123,17 +123,20 @@ class Logger:
         for x in ledgers:
             if x.status is not LedgerStatus.BUSY:
                 by_job.setdefault(x.job, []).append(x)
-        jobs = {name: self._known[name] for name in by_job if name in self._known}
-        jobs |= self._records.read_jobs(by_job.keys() - jobs.keys()) if by_job.keys() - jobs.keys() else {}
+        jobs = self._jobs(by_job.keys())
         silent = self._announcer.announce(jobs, (x for some in by_job.values() for x in some))
-        ends = [(some[0], jobs[x]) for x, some in by_job.items() if x in jobs and x not in silent]
-        folded = self._fold_jobs([(x, job) for x, job in ends if _ends(x, job)])
+        ended = self._end_together([(by_job[name][0], job) for name, job in jobs.items() if name not in silent])
         for name, some in by_job.items():
-            ended = folded[name][1] if name in folded else None
-            if ended is not None:
-                yield name, partial(self._ended, ended)
+            if name in ended:
+                yield name, partial(self._ended, ended[name])
             else:
                 yield name, _unannounced if name in silent else partial(self._fold_announced, jobs.get(name), some)
+
+    def _jobs(self, names: KeysView[str]) -> dict[str, Job]:
+        """Return jobs by their ids. Of those that this process knows, only what never changes is as of now."""
+        jobs = {name: self._known[name] for name in names if name in self._known}
+        unknown = names - jobs.keys()
+        return jobs | (self._records.read_jobs(unknown) if unknown else {})
 
     def count(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, Ledger]:
         """Count jobs that wait, and are in no stats yet, in their stats; return the ledgers of those that were, by job.
@@ -147,6 +150,14 @@ class Logger:
             if x.uncounted and x.status is LedgerStatus.IDLE and not x.dirty and job.chunks == 1 and job.state in ACTIVE
         ]
         return {name: x for name, (x, _) in self._fold_jobs(waiting).items()}
+
+    def _end_together(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, Job]:
+        """Fold and end those jobs that their only ledgers end, each ledger with its job; return them as they are then.
+
+        Each other job is left to a fold of its own.
+        """
+        folded = self._fold_jobs([x for x in ledgers if _ends(*x)])
+        return {name: job for name, (_, job) in folded.items() if job is not None}
 
     def _fold_jobs(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, tuple[Ledger, Job | None]]:
         """Fold the only ledgers of jobs, ENDS in a transaction; return by job what `Records.fold` does.
@@ -173,7 +184,7 @@ class Logger:
             return {}
 
     def _ended(self, job: Job) -> Folded:
-        """Return what ended a job, just ended, after the bounce guard has seen it."""
+        """Return what a fold that ended a job did, after the bounce guard has seen the job."""
         self._guard.check(job)
         return Folded(folded=1, job=job if job.state is JobState.LOGGED else self._log(job), kind=job.kind)
 

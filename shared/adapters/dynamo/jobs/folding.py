@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
@@ -63,29 +63,64 @@ def fold_jobs(
         finish: when jobs end whose ledgers are DONE, Unix milliseconds.
         archive: milliseconds as of `transitions.place`.
     """
-    left = [(ledger, job, *folded) for ledger, job in ledgers if (folded := rules.fold(ledger)) is not None]
+    left = [_Fold(ledger, job, *folded) for ledger, job in ledgers if (folded := rules.fold(ledger)) is not None]
     while left:
-        actions: list[Item] = []
-        amounts: Counter[str] = Counter()
-        for old, job, new, delta in left:
-            ends = finish if old.status is LedgerStatus.DONE else None
-            actions += [mark_folded(ops, old, new), add_counts(records, job, delta, finish=ends, archive=archive)]
-            amounts.update({} if job.test else _amounts(job, rules.for_stats(old, delta)))
-        if any(amounts.values()):
-            actions.append(_add_amounts(records, left[0][1], amounts))
-        try:
-            db.call("transact_write_items", TransactItems=actions)
-        except Cancelled as lost:
-            moved = {i // 2 for i, code in enumerate(lost.codes) if code == FAILED}
-            if not moved:
-                raise
-            left = [x for i, x in enumerate(left) if i not in moved]
-        else:
-            return {
-                job.id: (new, ended(job, delta, finish) if old.status is LedgerStatus.DONE else None)
-                for old, job, new, delta in left
-            }
+        pairs = [action for x in left for action in x.actions(records, ops, finish=finish, archive=archive)]
+        moved = _moved(db, [*pairs, *_joint_stats(records, left)])
+        if not moved:
+            return {x.job.id: x.done(finish) for x in left}
+        left = [x for i, x in enumerate(left) if not moved & {2 * i, 2 * i + 1}]
     return {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """The fold of a job's only ledger.
+
+    Attributes:
+        old: the ledger as read.
+        job: as read.
+        new: the ledger as folded.
+        delta: what is added to the job.
+    """
+
+    old: Ledger
+    job: Job
+    new: Ledger
+    delta: Sequence[int]
+
+    def actions(self, records: str, ops: str, *, finish: Millis, archive: int | None) -> tuple[Item, Item]:
+        """Return the actions that write the ledger and the job; `finish` and `archive` as of `fold_jobs`."""
+        ends = finish if self.old.status is LedgerStatus.DONE else None
+        counts = add_counts(records, self.job, self.delta, finish=ends, archive=archive)
+        return mark_folded(ops, self.old, self.new), counts
+
+    def done(self, finish: Millis) -> tuple[Ledger, Job | None]:
+        """Return the ledger as folded, and the job if that ended it. `finish`: Unix milliseconds."""
+        return self.new, ended(self.job, self.delta, finish) if self.old.status is LedgerStatus.DONE else None
+
+
+def _moved(db: Dynamo, actions: Sequence[Item]) -> set[int]:
+    """Write in one transaction; return the places of those actions whose conditions do not hold: if any, none is made.
+
+    Raises:
+        Cancelled: for another reason.
+    """
+    try:
+        db.call("transact_write_items", TransactItems=actions)
+    except Cancelled as lost:
+        if FAILED not in lost.codes:
+            raise
+        return {i for i, code in enumerate(lost.codes) if code == FAILED}
+    return set()
+
+
+def _joint_stats(table: str, folds: Sequence[_Fold]) -> list[Item]:
+    """Return the action that adds figures of jobs of one account, day and channel to the stats, if there are any."""
+    amounts: Counter[str] = Counter()
+    for x in folds:
+        amounts.update({} if x.job.test else _amounts(x.job, rules.for_stats(x.old, x.delta)))
+    return [_add_amounts(table, folds[0].job, amounts)] if any(amounts.values()) else []
 
 
 def ended(job: Job, delta: Sequence[int], finish: Millis) -> Job:
