@@ -149,20 +149,23 @@ class Logger:
             for x, job in ledgers
             if x.uncounted and x.status is LedgerStatus.IDLE and not x.dirty and job.chunks == 1 and job.state in ACTIVE
         ]
-        return {name: x for name, (x, _) in self._fold_jobs(waiting).items()}
+        return {name: x for name, (x, _) in self._fold_jobs(waiting, least=1).items()}
 
     def _end_together(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, Job]:
         """Fold and end those jobs that their only ledgers end, each ledger with its job; return them as they are then.
 
         Each other job is left to a fold of its own.
         """
-        folded = self._fold_jobs([x for x in ledgers if _ends(*x)])
+        folded = self._fold_jobs([x for x in ledgers if _ends(*x)], least=2)
         return {name: job for name, (_, job) in folded.items() if job is not None}
 
-    def _fold_jobs(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, tuple[Ledger, Job | None]]:
+    def _fold_jobs(self, ledgers: Sequence[tuple[Ledger, Job]], *, least: int) -> dict[str, tuple[Ledger, Job | None]]:
         """Fold the only ledgers of jobs, ENDS in a transaction; return by job what `Records.fold` does.
 
-        A job that reserves its credential, or has no other to share a transaction with, is left to a fold of its own.
+        A job that reserves its credential is left to a fold of its own.
+
+        Args:
+            least: fewer jobs are left to folds of their own.
         """
         groups: dict[tuple[str, bool, str, str], list[tuple[Ledger, Job]]] = {}
         for x, job in ledgers:
@@ -171,7 +174,7 @@ class Logger:
         folded: dict[str, tuple[Ledger, Job | None]] = {}
         for group in groups.values():
             for start in range(0, len(group), ENDS):
-                if len(some := group[start : start + ENDS]) > 1:
+                if len(some := group[start : start + ENDS]) >= least:
                     folded |= self._fold_together(some)
         return folded
 
