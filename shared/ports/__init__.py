@@ -69,6 +69,7 @@ from shared.ports.providers.transports import (
     WireRequest,
 )
 from shared.ports.records import (
+    ENDS,
     FOLDS,
     Changed,
     Control,

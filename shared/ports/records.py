@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shared.domain.recipients.suppressions import Reach
 
 
+ENDS: Final = 33
+"""Jobs whose only ledgers one transaction folds, at most: each takes two of the 100 actions."""
 FOLDS: Final = 50
 """Ledgers that one transaction folds, at most: DynamoDB takes 100 actions. A longer one meets more other writes."""
 
@@ -239,6 +241,20 @@ class Records(SuppressionRecords, Protocol):
             job: as read; it ends only if its version is still that one.
             finish: Unix milliseconds to end the job at, in the same transaction; for a job of one chunk whose ledger is
                 DONE.
+        """
+
+    def fold_jobs(
+        self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
+    ) -> Mapping[str, tuple[Ledger, Job | None]]:
+        """Fold the only ledgers of several jobs, once, in one transaction; one that is DONE ends its job (J3.5).
+
+        Args:
+            ledgers: up to ENDS of them, by their versions, with their jobs. These reserve nothing, and those that end
+                also go by their versions. They are of one account, day and channel, all of test keys or none.
+            finish: when they end, Unix milliseconds.
+
+        Returns:
+            Job's id → what `fold` returns. Those that have moved on are left out, and nothing of them was written.
         """
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:

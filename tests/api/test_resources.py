@@ -159,6 +159,7 @@ def test_stats_are_of_the_days_asked_for(api: Api, clock: FakeClock) -> None:
     first = datetime.fromtimestamp(clock.now(), UTC).date()
     for _ in range(3):
         api.accepted()
+        api.world.settle()
         clock.advance(86_400)
 
     def days(start: int, end: int) -> list[int]:

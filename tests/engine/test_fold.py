@@ -191,7 +191,7 @@ def test_a_record_older_than_its_ledger_folds_the_ledger_as_it_is_now(world: Wor
 
 def test_figures_that_are_not_folded_do_not_keep_a_job_from_its_end(world: World) -> None:
     """A word of unknown fate among them is asked about all the same."""
-    name = world.accept(2).id
+    name = world.accept(11).id
     for provider in world.providers.values():  # whichever the batch begins with
         provider.script("r0@example.com", [Unknown("silence")])
     serve(world)
@@ -199,7 +199,7 @@ def test_figures_that_are_not_folded_do_not_keep_a_job_from_its_end(world: World
     chunk = world.ledgers.read_all(name)[-1].chunk
     assert world.logger.finalise(name) is JobState.LOGGED
     world.ledgers.join(name, chunk, [(0, 1, Cell.SENT)], route=world.job(name).route, credential=lane)
-    assert sum(world.job(name).counts[k] for k in ("queued", "sending")) == 2
+    assert sum(world.job(name).counts[k] for k in ("queued", "sending")) == 11
     assert list(world.records.doubts(world.clock.ms + 3_600_000)) == [name]
     while world.stream:
         world.log()

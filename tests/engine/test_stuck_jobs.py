@@ -78,6 +78,7 @@ def test_a_run_that_did_not_see_everything_says_nothing(world: World) -> None:
 
 def test_a_stopped_job_that_does_not_end_is_stuck(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     job = stranded(world)
+    world.logger.add(world.job(job), world.ledgers.read_all(job))
     world.records.change(world.job(job), Change.STOP, world.clock.ms)
     monkeypatch.setattr(world.logger, "conclude", lambda _job, rests: None if rests else JobState.LOGGED)
     world.clock.advance(HOURS)

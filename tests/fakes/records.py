@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
@@ -11,10 +10,11 @@ from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job, RetryRequest, add_figures, stats_of
-from shared.domain.jobs.ledger import BY_KEYS, Ledger
+from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace, owner
+from shared.domain.times import Millis
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
@@ -79,7 +79,7 @@ class FakeRecords(FakeOpenIndex):
                     return made
             if job.id in self.jobs:
                 return Stored()
-            self.add_job(job)
+            self.add_job(job, counted=not any(x.uncounted for x in ledgers))
             self.keep(key, job.id)
             if event is not None:
                 self.journal.keep(event)
@@ -88,9 +88,11 @@ class FakeRecords(FakeOpenIndex):
         self._atomic("parts", parts)
         return self._atomic("accept", commit)
 
-    def add_job(self, job: Job) -> None:
-        """Store a new job and count its messages."""
+    def add_job(self, job: Job, *, counted: bool = True) -> None:
+        """Store a new job. `counted`: its messages are in the stats at once."""
         self.jobs[job.id] = job
+        if not counted:
+            return
         first = [job.counts[k] for k in COUNT_KEYS]
         self._add_stats(job, [*first, *[0] * (len(BY_KEYS) * len(job.route))])
 
@@ -275,32 +277,40 @@ class FakeRecords(FakeOpenIndex):
         return self._atomic("set_retry", make)
 
     def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
+        if rules.fold(ledger) is None:
+            return None
+        return self._atomic("fold", lambda: self._fold(ledger, job, finish))
+
+    def _fold(self, ledger: Ledger, job: Job, finish: int | None) -> tuple[Ledger, Job | None] | None:
         folded = rules.fold(ledger)
-        if folded is None:
+        stored = self._ledgers.items.get((ledger.job, ledger.chunk))
+        current = self.jobs.get(job.id)
+        if folded is None or stored is None or stored.version != ledger.version or current is None:
             return None
         new, delta = folded
+        sources, target = ending(exclusive=current.exclusive)
+        if finish is not None and (current.version != job.version or current.state not in sources):
+            return None
+        counts, by = add_figures(current.counts, current.by, current.route, delta)
+        after = replace(current, counts=counts, by=by, version=current.version + 1)
+        if finish is not None:
+            at = finish if target is JobState.LOGGED else after.finished_at
+            after = replace(after, state=target, finished_at=at)
+        self.jobs[job.id] = after
+        if after.state is JobState.LOGGED and current.state is not JobState.LOGGED:
+            self._finished(after, after.counts["unknown"])
+        self._ledgers.store(new)
+        self._add_stats(job, rules.for_stats(ledger, delta))
+        return new, after if finish is not None else None
 
-        def make() -> tuple[Ledger, Job | None] | None:
-            stored = self._ledgers.items.get((ledger.job, ledger.chunk))
-            current = self.jobs.get(job.id)
-            if stored is None or stored.version != ledger.version or current is None:
-                return None
-            sources, target = ending(exclusive=current.exclusive)
-            if finish is not None and (current.version != job.version or current.state not in sources):
-                return None
-            counts, by = add_figures(current.counts, current.by, current.route, delta)
-            after = replace(current, counts=counts, by=by, version=current.version + 1)
-            if finish is not None:
-                at = finish if target is JobState.LOGGED else after.finished_at
-                after = replace(after, state=target, finished_at=at)
-            self.jobs[job.id] = after
-            if after.state is JobState.LOGGED and current.state is not JobState.LOGGED:
-                self._finished(after, after.counts["unknown"])
-            self._ledgers.store(new)
-            self._add_stats(job, delta)
-            return new, after if finish is not None else None
+    def fold_jobs(
+        self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
+    ) -> Mapping[str, tuple[Ledger, Job | None]]:
+        def make() -> Mapping[str, tuple[Ledger, Job | None]]:
+            done = {job.id: self._fold(x, job, finish if x.status is LedgerStatus.DONE else None) for x, job in ledgers}
+            return {name: made for name, made in done.items() if made is not None}
 
-        return self._atomic("fold", make)
+        return self._atomic("fold_jobs", make)
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
         changes = [(x, *folded) for x in ledgers if (folded := rules.fold(x)) is not None]
@@ -322,7 +332,8 @@ class FakeRecords(FakeOpenIndex):
             self.jobs[job.id] = replace(current, counts=counts, by=by, version=current.version + 1)
             for _, new, _ in changes:
                 self._ledgers.store(new)
-            self._add_stats(job, delta)
+            for old, _, own in changes:
+                self._add_stats(job, rules.for_stats(old, own))
             return {}
 
         return self._atomic("fold_all", make) if changes else {}
@@ -355,8 +366,7 @@ class FakeRecords(FakeOpenIndex):
     def _add_stats(self, job: Job, delta: Sequence[int]) -> None:
         if job.test or not any(delta):
             return
-        day = datetime.fromtimestamp(job.created_at / 1000, UTC).date().isoformat()
-        amounts = self.stats.setdefault((job.account, day, job.channel, job.shard), Counter())
+        amounts = self.stats.setdefault((job.account, job.day, job.channel, job.shard), Counter())
         for name, amount in stats_of(delta).items():
             amounts[name] += amount
         for r, provider in enumerate(job.providers):

@@ -74,6 +74,8 @@ def ledger_fields(x: Ledger) -> Item:
         out["tried"] = {"B": bytes(x.tried)}
     if x.dirty:
         out["dirty"] = n(1)
+    if x.uncounted:
+        out["uncounted"] = {"B": pack(x.uncounted)}
     if x.told:
         out["told"] = {"B": x.told}
     for name in ("rounds", "retries", "throttled", "per_call", "not_before", "not_after", "released_at"):
@@ -114,6 +116,7 @@ def ledger(item: Mapping[str, Any]) -> Ledger:
         not_before=number(item, "not_before"),
         released_at=number(item, "released_at"),
         dirty="dirty" in item,
+        uncounted=unpack(binary(item, "uncounted")) if "uncounted" in item else (),
         told=binary(item, "told") if "told" in item else b"",
         not_after=number(item, "not_after"),
         version=number(item, "version"),

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -58,6 +59,9 @@ class Policy:
     on_ambiguous: OnAmbiguous = OnAmbiguous.HOLD
     deferred_after: int = DEFERRED_AFTER
 
+
+BATCH: Final = "batch"
+"""The kind of a job that a client posts with its recipients."""
 
 NOTICE: Final = "notice"
 """The kind of a job that is a run of notices: they decide themselves what is sent again, so no owner stops it."""
@@ -149,6 +153,11 @@ class Job:
     def shard(self) -> int:
         """The shard of the open index and of the day's stats."""
         return shard_of(self.id)
+
+    @property
+    def day(self) -> str:
+        """The UTC day of its acceptance, whose stats count it: `2026-09-22`."""
+        return datetime.fromtimestamp(self.created_at / 1000, UTC).date().isoformat()
 
     @property
     def namespace(self) -> str:

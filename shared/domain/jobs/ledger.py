@@ -46,6 +46,7 @@ class Ledger:
         folded: the histogram and `by` figures already added to the job, as `figures` packs them.
         by: per route index, the four numbers of BY_KEYS.
         dirty: cells changed since the last fold.
+        uncounted: figures that are in the job's counts, but not yet in the day's stats: the first fold adds them there.
         told: one byte per cell, the state that its owner was last informed of and 1; empty if its owner asks instead.
         not_after: the earliest time after which one of its recipients must not be sent to; 0: none.
     """
@@ -72,6 +73,7 @@ class Ledger:
     not_before: Millis = 0
     released_at: int = 0
     dirty: bool = False
+    uncounted: tuple[int, ...] = ()
     told: bytes = b""
     not_after: int = 0
     version: int = 1
@@ -364,12 +366,20 @@ def disprove(ledger: Ledger, attempts: Iterable[tuple[int, int]], state: Cell) -
 
 
 def fold(ledger: Ledger) -> tuple[Ledger, tuple[int, ...]] | None:
-    """Return the ledger as folded and what to add to the job (as `figures` orders it); None if nothing changed."""
+    """Return the ledger as folded and what to add to the job (as `figures` orders it); None if nothing changed.
+
+    A ledger with figures that are in no stats yet is folded although nothing changed.
+    """
     now = figures(ledger)
-    if now == ledger.folded and not ledger.dirty:
+    if now == ledger.folded and not ledger.dirty and not ledger.uncounted:
         return None
     delta = tuple(a - b for a, b in zip(now, ledger.folded, strict=True))
-    return replace(ledger, folded=now, dirty=False, version=ledger.version + 1), delta
+    return replace(ledger, folded=now, dirty=False, uncounted=(), version=ledger.version + 1), delta
+
+
+def for_stats(ledger: Ledger, delta: Sequence[int]) -> tuple[int, ...]:
+    """Return what a fold adds to the day's stats. `delta`: to the job, as `fold` returned it for this ledger."""
+    return tuple(map(sum, zip(delta, ledger.uncounted, strict=True))) if ledger.uncounted else tuple(delta)
 
 
 def overdue(ledger: Ledger, now: Millis) -> list[int]:

@@ -13,7 +13,7 @@ from shared.domain.ids import new_id
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
-from shared.domain.jobs.job import DIGEST, MAIL, NOTICE, Job, Policy, first_credential
+from shared.domain.jobs.job import BATCH, DIGEST, MAIL, NOTICE, Job, Policy, first_credential
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
@@ -59,7 +59,7 @@ class BatchRequest:
     fingerprint: str = ""
     by: str = ""
     ordered: bool = False
-    kind: str = "batch"
+    kind: str = BATCH
     tries: str = ""
     due: tuple[Millis, ...] = ()
 
@@ -161,7 +161,10 @@ class Acceptor:
         usable = self._breaker_cache.open_to(request.route)
         begins = usable[:1] if request.ordered else usable
         ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]
-        return PreparedJob(self._job(request, job_id, now, ttl, ledgers), chunks, ledgers)
+        job = self._job(request, job_id, now, ttl, ledgers)
+        if _counted_later(job):
+            ledgers = [replace(x, uncounted=x.folded) for x in ledgers]
+        return PreparedJob(job, chunks, ledgers)
 
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
         if request.kind == MAIL:
@@ -215,6 +218,11 @@ class Acceptor:
             planned_at=0 if scheduled else now,
             created_by=request.by,
         )
+
+
+def _counted_later(job: Job) -> bool:
+    """Return whether a job's first fold counts it in the stats, as it comes soon and there is only one ledger."""
+    return job.kind == BATCH and not job.test and job.chunks == 1 and job.express and job.state is JobState.ENQUEUED
 
 
 def _wanted(request: BatchRequest) -> bool:

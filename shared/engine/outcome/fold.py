@@ -1,7 +1,8 @@
 """Logging: released ledgers' figures go into their job and the day's stats once; a finished job is closed (J2, J3)."""
 
+import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -15,8 +16,9 @@ from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, RESTING, Change, JobSt
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.announcer import Announcing, Silent
 from shared.engine.outcome.bounce_guard import BounceGuard
-from shared.ports import FOLDS, Clock, Lists, Records, Retriable
+from shared.ports import ENDS, FOLDS, Clock, Lists, Records, Retriable
 
+_LOG: Final = logging.getLogger(__name__)
 ROUNDS: Final = 3
 """How often the finaliser starts over when others write meanwhile; the next record or the sweeper comes back for the
 rest."""
@@ -121,11 +123,73 @@ class Logger:
         for x in ledgers:
             if x.status is not LedgerStatus.BUSY:
                 by_job.setdefault(x.job, []).append(x)
-        jobs = {name: self._known[name] for name in by_job if name in self._known}
-        jobs |= self._records.read_jobs(by_job.keys() - jobs.keys()) if by_job.keys() - jobs.keys() else {}
+        jobs = self._jobs(by_job.keys())
         silent = self._announcer.announce(jobs, (x for some in by_job.values() for x in some))
+        ended = self._end_together([(by_job[name][0], job) for name, job in jobs.items() if name not in silent])
         for name, some in by_job.items():
-            yield name, _unannounced if name in silent else partial(self._fold_announced, jobs.get(name), some)
+            if name in ended:
+                yield name, partial(self._ended, ended[name])
+            else:
+                yield name, _unannounced if name in silent else partial(self._fold_announced, jobs.get(name), some)
+
+    def _jobs(self, names: KeysView[str]) -> dict[str, Job]:
+        """Return jobs by their ids. Of those that this process knows, only what never changes is as of now."""
+        jobs = {name: self._known[name] for name in names if name in self._known}
+        unknown = names - jobs.keys()
+        return jobs | (self._records.read_jobs(unknown) if unknown else {})
+
+    def count(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, Ledger]:
+        """Count jobs that wait, and are in no stats yet, in their stats; return the ledgers of those that were, by job.
+
+        Args:
+            ledgers: as just read, each with its job.
+        """
+        waiting = [
+            (x, job)
+            for x, job in ledgers
+            if x.uncounted and x.status is LedgerStatus.IDLE and not x.dirty and job.chunks == 1 and job.state in ACTIVE
+        ]
+        return {name: x for name, (x, _) in self._fold_jobs(waiting, least=1).items()}
+
+    def _end_together(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, Job]:
+        """Fold and end those jobs that their only ledgers end, each ledger with its job; return them as they are then.
+
+        Each other job is left to a fold of its own.
+        """
+        folded = self._fold_jobs([x for x in ledgers if _ends(*x)], least=2)
+        return {name: job for name, (_, job) in folded.items() if job is not None}
+
+    def _fold_jobs(self, ledgers: Sequence[tuple[Ledger, Job]], *, least: int) -> dict[str, tuple[Ledger, Job | None]]:
+        """Fold the only ledgers of jobs, ENDS in a transaction; return by job what `Records.fold` does.
+
+        A job that reserves its credential is left to a fold of its own.
+
+        Args:
+            least: fewer jobs are left to folds of their own.
+        """
+        groups: dict[tuple[str, bool, str, str], list[tuple[Ledger, Job]]] = {}
+        for x, job in ledgers:
+            if not job.exclusive:
+                groups.setdefault((job.account, job.test, job.day, job.channel), []).append((x, job))
+        folded: dict[str, tuple[Ledger, Job | None]] = {}
+        for group in groups.values():
+            for start in range(0, len(group), ENDS):
+                if len(some := group[start : start + ENDS]) >= least:
+                    folded |= self._fold_together(some)
+        return folded
+
+    def _fold_together(self, some: Sequence[tuple[Ledger, Job]]) -> Mapping[str, tuple[Ledger, Job | None]]:
+        """Fold in one transaction; none if that fails: then each by itself shows whose fault it is."""
+        try:
+            return self._records.fold_jobs(some, self._now())
+        except Exception:  # noqa: BLE001 - each job is folded by itself, and raises what is its own
+            _LOG.exception("not folded together", extra={"jobs": [job.id for _, job in some]})
+            return {}
+
+    def _ended(self, job: Job) -> Folded:
+        """Return what a fold that ended a job did, after the bounce guard has seen the job."""
+        self._guard.check(job)
+        return Folded(folded=1, job=job if job.state is JobState.LOGGED else self._log(job), kind=job.kind)
 
     def fold_some(self, job: Job | None, ledgers: Sequence[Ledger]) -> Folded:
         """Fold some ledgers of a job, as just read, that have no worker, and close it if they were the last.
@@ -144,12 +208,10 @@ class Logger:
         first = ledgers[0]
         if job.chunks > 1:
             self._remember(job)
-        elif first.status is LedgerStatus.DONE and job.state in ACTIVE:
+        elif _ends(first, job):
             done = self._records.fold(first, job, finish=self._now())
             if done is not None and done[1] is not None:
-                self._guard.check(done[1])
-                ended = done[1] if done[1].state is JobState.LOGGED else self._log(done[1])
-                return Folded(folded=1, job=ended, kind=job.kind)
+                return self._ended(done[1])
         folded = self._add(job, ledgers)
         return Folded(folded, self._close(job.id, hint=True), kind=job.kind)
 
@@ -254,7 +316,8 @@ class Logger:
         """Read all ledgers, after the job; take over what needs it. Returns how many messages are of unknown fate.
 
         CLEAN means that the job may move on if its version is still the one read. Figures that are not folded do not
-        prevent that: they are as exact afterwards, and feedback would bring new ones all the time.
+        prevent that: they are as exact afterwards, and feedback would bring new ones all the time. Those that are in no
+        stats do: nothing comes back for them.
         """
         verdict, unknown = _Verdict.CLEAN, 0
         for x in self._ledgers.read_all(job.id):
@@ -267,6 +330,9 @@ class Logger:
                 verdict = _Verdict.CHANGED
             if current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED:
                 return _Verdict.WAIT, 0
+            if current.uncounted:
+                self.add(job, [current])
+                verdict = _Verdict.CHANGED
             unknown += rules.histogram(current.cells)[_UNKNOWN]
         return verdict, unknown
 
@@ -287,6 +353,11 @@ class _Verdict(Enum):
     CLEAN = "clean"
     CHANGED = "changed"
     WAIT = "wait"
+
+
+def _ends(ledger: Ledger, job: Job) -> bool:
+    """Check whether a ledger is a job's only one, and its fold may end the job."""
+    return job.chunks == 1 and ledger.status is LedgerStatus.DONE and job.state in ACTIVE
 
 
 def _stays(job: Job, *, hint: bool) -> bool:

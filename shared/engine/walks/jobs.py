@@ -155,6 +155,9 @@ class OpenJobs:
             wanted = [entry.job for entry, _ in page if entry.job not in self._seen]
             jobs = self._records.read_jobs(wanted) if wanted else {}
             firsts = only_ledgers(self._ledgers, jobs.values())
+            counted = self._logger.count([(x, jobs[name]) for name, x in firsts.items()])
+            run.tally.add("folded", len(counted))
+            firsts |= counted
         except Exception:  # any fault, raised again
             for entry, since in page:
                 run.progress.leave(entry.job, 0, since)

@@ -1,19 +1,21 @@
 """Counting on DynamoDB: the figures that a ledger adds to its job and the stats, as actions of one transaction."""
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from shared.adapters.dynamo import codec, keys
-from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
+from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.jobs.transitions import PLACED, UNHEARD, place
 from shared.domain.content.content import Content
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs.job import Job, stats_of
-from shared.domain.jobs.ledger import BY_KEYS, Ledger
+from shared.domain.jobs.job import Job, add_figures, stats_of
+from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
+from shared.domain.times import Millis
 
 
 def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
@@ -38,16 +40,110 @@ def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job:
 
 def _folds(records: str, ops: str, job: Job, changes: Sequence[tuple[Ledger, Ledger, Sequence[int]]]) -> list[Item]:
     """Return the actions that fold ledgers. `changes`: each ledger as read and as folded, and its new figures."""
-    delta = tuple(map(sum, zip(*(d for _, _, d in changes), strict=True)))
-    return [*(mark_folded(ops, old, new) for old, new, _ in changes), *_added(records, job, delta)]
+    delta = _sums(d for _, _, d in changes)
+    stats = _sums(rules.for_stats(old, d) for old, _, d in changes)
+    marks = [mark_folded(ops, old, new) for old, new, _ in changes]
+    return [*marks, add_counts(records, job, delta, finish=None), *more_stats(records, job, stats)]
 
 
-def _added(records: str, job: Job, delta: Sequence[int]) -> list[Item]:
-    """Return the actions that add figures to a job and the day's stats."""
-    actions = [add_counts(records, job, delta, finish=None)]
-    if not job.test and any(delta):
-        actions.append(add_stats(records, job, delta))
-    return actions
+def fold_jobs(
+    db: Dynamo,
+    records: str,
+    ops: str,
+    ledgers: Sequence[tuple[Ledger, Job]],
+    *,
+    finish: Millis,
+    archive: int | None,
+    heard: Callable[[Job], bool],
+) -> dict[str, tuple[Ledger, Job | None]]:
+    """Fold the only ledgers of several jobs in one transaction, which is repeated without those that have moved on.
+
+    See `ports.Records`. Their figures are added to one shard of the stats: shards only spread the writes.
+
+    Args:
+        finish: when jobs end whose ledgers are DONE, Unix milliseconds.
+        archive: milliseconds as of `transitions.place`.
+        heard: whether webhooks may hear of a job's end.
+    """
+    left = [
+        _Fold(ledger, job, *folded, heard(job)) for ledger, job in ledgers if (folded := rules.fold(ledger)) is not None
+    ]
+    while left:
+        pairs = [action for x in left for action in x.actions(records, ops, finish=finish, archive=archive)]
+        moved = _moved(db, [*pairs, *_joint_stats(records, left)])
+        if not moved:
+            return {x.job.id: x.done(finish) for x in left}
+        left = [x for i, x in enumerate(left) if not moved & {2 * i, 2 * i + 1}]
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """The fold of a job's only ledger.
+
+    Attributes:
+        old: the ledger as read.
+        job: as read.
+        new: the ledger as folded.
+        delta: what is added to the job.
+        heard: as of `fold_jobs`.
+    """
+
+    old: Ledger
+    job: Job
+    new: Ledger
+    delta: Sequence[int]
+    heard: bool
+
+    def actions(self, records: str, ops: str, *, finish: Millis, archive: int | None) -> tuple[Item, Item]:
+        """Return the actions that write the ledger and the job; `finish` and `archive` as of `fold_jobs`."""
+        ends = finish if self.old.status is LedgerStatus.DONE else None
+        counts = add_counts(records, self.job, self.delta, finish=ends, archive=archive, heard=self.heard)
+        return mark_folded(ops, self.old, self.new), counts
+
+    def done(self, finish: Millis) -> tuple[Ledger, Job | None]:
+        """Return the ledger as folded, and the job if that ended it. `finish`: Unix milliseconds."""
+        return self.new, ended(self.job, self.delta, finish) if self.old.status is LedgerStatus.DONE else None
+
+
+def _moved(db: Dynamo, actions: Sequence[Item]) -> set[int]:
+    """Write in one transaction; return the places of those actions whose conditions do not hold: if any, none is made.
+
+    Raises:
+        Cancelled: for another reason.
+    """
+    try:
+        db.call("transact_write_items", TransactItems=actions)
+    except Cancelled as lost:
+        if FAILED not in lost.codes:
+            raise
+        return {i for i, code in enumerate(lost.codes) if code == FAILED}
+    return set()
+
+
+def _joint_stats(table: str, folds: Sequence[_Fold]) -> list[Item]:
+    """Return the action that adds figures of jobs of one account, day and channel to the stats, if there are any."""
+    amounts: Counter[str] = Counter()
+    for x in folds:
+        amounts.update({} if x.job.test else _amounts(x.job, rules.for_stats(x.old, x.delta)))
+    return [_add_amounts(table, folds[0].job, amounts)] if any(amounts.values()) else []
+
+
+def ended(job: Job, delta: Sequence[int], finish: Millis) -> Job:
+    """Return a job as the fold of its only ledger ends it. `finish`: Unix milliseconds."""
+    counts, by = add_figures(job.counts, job.by, job.route, delta)
+    _, state = ending(exclusive=job.exclusive)
+    at = finish if state is JobState.LOGGED else job.finished_at
+    return replace(job, counts=counts, by=by, state=state, finished_at=at, version=job.version + 1)
+
+
+def _sums(figures: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*figures, strict=True)))
+
+
+def more_stats(table: str, job: Job, delta: Sequence[int]) -> list[Item]:
+    """Return the action that adds a fold's figures to the stats; none if there are none, or for a test job."""
+    return [add_stats(table, job, delta)] if not job.test and any(delta) else []
 
 
 def _ledger(item: Item | None) -> Ledger | None:
@@ -60,7 +156,7 @@ def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
         "Update": {
             "TableName": table,
             "Key": keys.ledger(old.job, old.chunk),
-            "UpdateExpression": "SET folded = :folded, version = :new REMOVE dirty",
+            "UpdateExpression": "SET folded = :folded, version = :new REMOVE dirty, uncounted",
             "ConditionExpression": "version = :old",
             "ExpressionAttributeValues": {
                 ":folded": {"B": rules.pack(new.folded)},
@@ -147,10 +243,14 @@ class Accepting:
         self._blobs = blobs
 
     def _accept(self, made: PreparedJob, content: Content) -> list[Item]:
-        """Store a new job's chunks, ledgers and content; return the actions that accept it, its put first."""
+        """Store a new job's chunks, ledgers and content; return the actions that accept it, its put first.
+
+        If a ledger is uncounted, its first fold counts the job's messages in the stats, and no action does.
+        """
         parts = [(self._records, x) for x in contents.items(made.job, made.chunks, content, self._blobs)]
         self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
-        return [put_job(self._records, made.job), *first_stats(self._records, made.job)]
+        counted = not any(x.uncounted for x in made.ledgers)
+        return [put_job(self._records, made.job), *(first_stats(self._records, made.job) if counted else ())]
 
 
 def put_job(table: str, job: Job) -> Item:
@@ -171,18 +271,25 @@ def add_stats(table: str, job: Job, delta: Sequence[int]) -> Item:
     Args:
         job: the job, with the time of its acceptance.
     """
-    day = datetime.fromtimestamp(job.created_at / 1000, UTC).date().isoformat()
+    return _add_amounts(table, job, _amounts(job, delta) or {"queued": 0})
+
+
+def _amounts(job: Job, delta: Sequence[int]) -> dict[str, int]:
+    """Return what figures of a job add to the stats, by the names there."""
     amounts = dict(stats_of(delta))
     for r, provider in enumerate(job.providers):
         for j, k in enumerate(BY_KEYS):
             d = delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
             if d:
                 amounts[f"p.{provider}.{k}"] = amounts.get(f"p.{provider}.{k}", 0) + d
-    amounts = amounts or {"queued": 0}
+    return amounts
+
+
+def _add_amounts(table: str, job: Job, amounts: Mapping[str, int]) -> Item:
     return {
         "Update": {
             "TableName": table,
-            "Key": keys.stats(job.account, day, job.channel, job.shard),
+            "Key": keys.stats(job.account, job.day, job.channel, job.shard),
             "UpdateExpression": "ADD " + ", ".join(f"#{i} :{i}" for i in range(len(amounts))),
             "ExpressionAttributeNames": {f"#{i}": name for i, name in enumerate(amounts)},
             "ExpressionAttributeValues": {f":{i}": n(v) for i, v in enumerate(amounts.values())},

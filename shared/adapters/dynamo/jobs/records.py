@@ -1,7 +1,6 @@
 """Jobs, chunks, contents and details on DynamoDB, and the transactions that tie ledgers and jobs together."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
@@ -17,12 +16,13 @@ from shared.domain.hooks.endpoint import DEPLOYMENT
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
-from shared.domain.jobs.job import Job, RetryRequest, StopReason, add_figures
+from shared.domain.jobs.job import Job, RetryRequest, StopReason
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.prepared import PreparedJob
-from shared.domain.jobs.states import Change, JobState, ending
+from shared.domain.jobs.states import Change, JobState
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
+from shared.domain.times import Millis
 from shared.ports import Changed, Control, Idempotency, Listeners, Loaded, Mismatch, Replay, Stored
 
 _NEW: Final = "attribute_not_exists(pk)"
@@ -312,17 +312,26 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         actions = [
             folding.mark_folded(self._ops, ledger, new),
             folding.add_counts(self._records, job, delta, finish=finish, archive=self._archive, heard=heard),
+            *folding.more_stats(self._records, job, rules.for_stats(ledger, delta)),
         ]
-        if not job.test and any(delta):
-            actions.append(folding.add_stats(self._records, job, delta))
         if not self._db.together(actions):
             return None
         if finish is None:
             return new, None
-        counts, by = add_figures(job.counts, job.by, job.route, delta)
-        _, state = ending(exclusive=job.exclusive)
-        at = finish if state is JobState.LOGGED else job.finished_at
-        return new, replace(job, counts=counts, by=by, state=state, finished_at=at, version=job.version + 1)
+        return new, folding.ended(job, delta, finish)
+
+    def fold_jobs(
+        self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
+    ) -> Mapping[str, tuple[Ledger, Job | None]]:
+        return folding.fold_jobs(
+            self._db,
+            self._records,
+            self._ops,
+            ledgers,
+            finish=finish,
+            archive=self._archive,
+            heard=lambda job: self._is_heard(job, Change.LOG),
+        )
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
         return folding.fold_all(self._db, self._records, self._ops, ledgers, job)
