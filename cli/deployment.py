@@ -19,6 +19,7 @@ from shared.contracts import (
     AUDIT_DAYS,
     ENV_AUDIT_TABLE,
     ENV_IDENTITIES_TABLE,
+    ENV_OPERATE_URL,
     ENV_OPS_TABLE,
     ENV_RECORDS_TABLE,
     ENV_SETTINGS,
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.homes import Homes
 
 ENV_STAGE: Final = "POSTHASTE_STAGE"
-ENV_OPERATE_URL: Final = "POSTHASTE_OPERATE_URL"
-"""The API's address as operators call it; without it the stack is asked."""
 DEFAULT_STAGE: Final = "dev"
 API_OUTPUT: Final = "ApiUrl"
 RECORDS_OUTPUT: Final = "RecordsTable"
@@ -94,6 +93,11 @@ class OperatedDeployment:
     local: bool
     records: str = ""
     api: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """Its stage and where it is, for people."""
+        return f"stage {self.stage}, {self.where}"
 
     def api_url(self) -> str:
         """Return the API's address, without a slash at its end; NotFound if there is no such deployment."""

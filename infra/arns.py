@@ -71,6 +71,9 @@ class Arns:
     def _console_key(self) -> str:
         return self._secret(f"{contracts.console_secret_name(self._deployment.stage)}-??????")
 
+    def _hook_key(self) -> str:
+        return self._secret(f"{contracts.hooks_secret_name(self._deployment.stage)}-??????")
+
     def _link_keys(self) -> str:
         return self._secret(f"{contracts.unsubscribe_secret_name(self._deployment.stage)}-??????")
 

@@ -37,6 +37,9 @@ SWITCHED: Final = ("A#*", "P#*", "SYS")
 """Partitions of `records` with what pauses accounts and everything, and of `ops` with credentials."""
 WOKEN: Final = ("A#*#WAKE",)
 """Partitions of `records` with what wakes jobs that a pause has held back."""
+OPERATED: Final = ("A#*", "ACCOUNTS", "K#*", "USE#*", "DOMAINS", "Y#*")
+"""Partitions of `records` that operators change: old places of identities, when keys were last used, domains that
+providers know, and notifiers. The version before reads identities in the old places."""
 JOBS: Final = ("J#*",)
 """Partitions of `records` with jobs, their content and recipients, and of `ops` with their ledgers."""
 HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
@@ -153,7 +156,9 @@ class Grants(Arns):
         let_join(console, self._storage)
 
     def operators(self, operators: OperatorsConstruct, dispatch: Dispatch, hooks: HooksConstruct) -> Function:
-        """Let operators, whom IAM has authorised, see what is done and redrive; return their function.
+        """Let operators, whom IAM has authorised, do what their commands ask for; return their function.
+
+        It is the only one that changes identities. IAM decides whose request it gets.
 
         Args:
             dispatch: the construct of functions whose failed runs are done again, as the other.
@@ -165,6 +170,10 @@ class Grants(Arns):
         serve.allow("dynamodb:PutItem", on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
         serve.allow("dynamodb:UpdateItem", on=tables, partitions=SWITCHED)
+        serve.allow(*CHANGE, "dynamodb:DeleteItem", on=[self._storage.identities.table_arn])
+        serve.allow(*CHANGE, "dynamodb:DeleteItem", on=tables[:1], partitions=OPERATED)
+        serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_MINE))
+        self._operate_hooks(serve, hooks)
         serve.allow("dynamodb:PutItem", on=tables[:1], partitions=WOKEN)
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
         stage = self._deployment.stage
@@ -182,6 +191,14 @@ class Grants(Arns):
         )
         serve.allow("lambda:ListEventSourceMappings", "cloudwatch:GetMetricData", on=["*"])
         return serve
+
+    def _operate_hooks(self, serve: Function, hooks: HooksConstruct) -> None:
+        """Let operators see to endpoints: the deployment's own, and those of accounts that a leaked key has made."""
+        records = [self._storage.records.table_arn]
+        serve.allow(*CHANGE, "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=records, partitions=HOOK_CALLED)
+        serve.allow("dynamodb:PutItem", "dynamodb:UpdateItem", on=records, partitions=HOOK_LISTED)
+        serve.allow("sqs:SendMessage", on=[self._queue(q) for q in hooks.names[1:]])
+        serve.allow("secretsmanager:GetSecretValue", on=[self._hook_key()])
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""
@@ -377,20 +394,19 @@ class Grants(Arns):
         call.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN), partitions=("hooks#*",))
         call.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
         call.allow("sqs:SendMessage", on=[hooks.call_dead.queue.queue_arn])
-        key = self._secret(f"{contracts.hooks_secret_name(self._deployment.stage)}-??????")
         for function in (serve, call):
-            function.allow("secretsmanager:GetSecretValue", on=[key])
+            function.allow("secretsmanager:GetSecretValue", on=[self._hook_key()])
 
     def refuse_old_places(self, receive: Function, operate: Function) -> None:
         """Let no function write where identities and audit logs were before they had tables of their own.
 
-        They are read there until they have been moved, and for a rollback they stay there. So what operators do is
-        noted in both places.
+        They are read there until they have been moved, and for a rollback they stay there. So what operators change
+        is changed in both places. Of audit logs they add entries only.
         """
         for construct in self._stack.node.find_all():
             if isinstance(construct, Function) and construct not in (receive, operate):  # the first has no right there
                 construct.refuse(*WRITE, on=[self._storage.records.table_arn], partitions=OLD_PLACES)
-        operate.refuse(*WRITE[1:], on=[self._storage.records.table_arn], partitions=OLD_PLACES)
+        operate.refuse(*WRITE[1:], on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
 
     def key(self, schedules: SchedulesConstruct) -> None:
         """Let everything that reads or writes use the customer's key, where there is one."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from cli.deployment import OperatedDeployment
 from cli.errors import CommandError, Failed, Misused, NotFound
 from cli.hooks.door import Document, HookDoor
-from cli.operating.accounts import opened
+from cli.operating.opened import opened
 from cli.output import surroundings
 from functions.api.hooks.requests import HookChange, NewHook, NewReplay
 from functions.api.hooks.views import ReplayView, delivery_view, details_view, hook_view, secret_view

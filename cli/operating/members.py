@@ -10,7 +10,8 @@ import typer
 
 from cli.deployment import Aws, OperatedDeployment, Stage
 from cli.errors import Misused, NotFound
-from cli.operating.accounts import Account, AccountService, opened, resolve
+from cli.operating.accounts import Account
+from cli.operating.opened import AccountService, opened, resolve
 from cli.output import Json, emit, emit_all, emit_or_say, moment, say, surroundings, table
 from shared.contracts import ENV_CONSOLE, ENV_PEOPLE_TABLE
 from shared.contracts.console import ConsoleSettings

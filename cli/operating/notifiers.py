@@ -10,7 +10,7 @@ import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import CommandError, Failed, Misused, NotFound
-from cli.operating.accounts import AccountService, opened, resolve
+from cli.operating.opened import AccountService, opened, resolve
 from cli.output import Json, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.namespaces import namespaces_of
 from shared.domain.notices.notifier import Contact, Notifier, is_name

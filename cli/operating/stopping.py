@@ -10,7 +10,8 @@ import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
-from cli.operating.accounts import AccountService, opened, reason_of, resolve
+from cli.operating.accounts import reason_of
+from cli.operating.opened import AccountService, opened, resolve
 from cli.output import Json, counted, emit_all, moment, say, surroundings, table, tell
 from cli.sending.words import left_of, state_words
 from shared.contracts import TEST_CREDENTIAL

@@ -2,8 +2,16 @@
 
 from typing import Final
 
-from functions.operate import audit, switches
+from functions.operate import accounts, audit, senders, switches
+from functions.operate.keys import routes as keys
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
 
-ROUTES: Final[tuple[Route, ...]] = (*audit.ROUTES, *queues.ROUTES, *switches.ROUTES)
+ROUTES: Final[tuple[Route, ...]] = (
+    *audit.ROUTES,
+    *queues.ROUTES,
+    *switches.ROUTES,
+    *accounts.ROUTES,
+    *senders.ROUTES,
+    *keys.ROUTES,
+)

@@ -14,15 +14,19 @@ from shared.lazy import PartOf, lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.queues import dead_letters, redrive
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
+    from shared.engine.notices import notifiers as notifying
 else:
+    (made_identities,) = lazy("shared.adapters.dynamo.accounts", "made_identities")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
+    (notifying,) = lazy("shared.engine.notices", "notifiers")
     dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
 
 part = PartOf["OperateServices"]()
@@ -39,6 +43,12 @@ class OperateServices(Deployment):
     accounts = part(
         lambda d: Accounts(d.dynamo.client, d.records_table, d.clock, audit_days=d.settings.audit_days, homes=d.homes)
     )
+    owned_identities = part(lambda d: made_identities.DynamoOwnedIdentities(d.dynamo, d.records_table, d.clock))
+    """Domains that the deployment has made known to providers."""
+    notifier_service = part(
+        lambda d: notifying.NotifierService(store=d.notifiers, senders=d.accounts, settings=d.settings, clock=d.clock)
+    )
+    """Changes notifiers."""
     dead_letters = part(
         lambda d: dead_letters.DeadLetterQueues(
             d.sqs, d.aws.later("cloudwatch"), d.aws.later("lambda"), d.aws.later("logs")

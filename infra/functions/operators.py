@@ -19,7 +19,14 @@ from shared import contracts
 MEMORY_MB: Final = 1024
 POLICIES: Final[Mapping[str, Sequence[str]]] = {
     "Viewer": ("GET/operate/*",),
-    "Operator": ("GET/operate/*", "*/operate/queues/*", "*/operate/switches/*"),
+    "Operator": (
+        "GET/operate/*",
+        "*/operate/queues/*",
+        "*/operate/switches/*",
+        "*/operate/accounts/*",
+        "*/operate/senders/*",
+    ),
+    "KeyAdmin": ("GET/operate/*", "*/operate/keys/*"),
 }
 """Policy → the methods and paths that it grants."""
 

@@ -17,6 +17,22 @@ OPERATORS: Final = (
         "tests/cli/test_door.py::test_nothing_is_answered_to_a_caller_whom_iam_has_not_identified[entries-authorizer3]",
     ),
     Mutant(
+        "the answer with a key is in the log",
+        9,
+        "functions/operate/handler.py",
+        "    return route.answer(request, using(), caller, path)",
+        '    seen["answer"] = (found := route.answer(request, using(), caller, path)).body\n    return found',
+        "tests/cli/test_accounts.py::test_no_line_of_the_log_has_a_key",
+    ),
+    Mutant(
+        "a key is made once more when its answer is lost",
+        9,
+        "cli/keys/commands.py",
+        'client.post("/keys/create", body)',
+        'client.send("POST", "/keys/create", body)',
+        "tests/cli/test_accounts.py::test_a_key_is_not_made_again_when_its_answer_is_lost",
+    ),
+    Mutant(
         "an operator's signed request leaves unencrypted",
         9,
         "cli/operating/door.py",
