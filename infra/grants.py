@@ -25,7 +25,7 @@ from shared.providers.needs import Right, needs_of
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 # change: which rights a function has
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
-"""Each also within transactions. No function scans a table: only operators' tools do."""
+"""Each also within transactions. Only operators' function scans a table: that of people."""
 WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
 OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
@@ -174,6 +174,9 @@ class Grants(Arns):
         serve.allow(*CHANGE, "dynamodb:DeleteItem", on=tables[:1], partitions=OPERATED)
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_MINE))
         self._operate_hooks(serve, hooks)
+        if self._storage.people is not None:
+            people = self._storage.people.table_arn
+            serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", "dynamodb:Scan", on=[people])
         serve.allow("dynamodb:PutItem", on=tables[:1], partitions=WOKEN)
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
         stage = self._deployment.stage

@@ -20,7 +20,7 @@ from infra.building.function import Function
 from infra.crowds import refuse_crowded
 from infra.functions import workers
 from infra.functions.api import Api
-from infra.functions.console import ConsoleConstruct
+from infra.functions.console import ConsoleConstruct, people_environment
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
@@ -124,7 +124,7 @@ class PosthasteStack(Stack):
                 "Operators",
                 deployment=deployment,
                 code=code,
-                environment=environment,
+                environment={**environment, **people_environment(deployment.console, storage.people)},
                 api=api,
                 sweep=dispatch.sweep,
                 gather=hooks.gather,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from functions.operate import accounts, audit, senders, switches
+from functions.operate import accounts, audit, members, senders, switches
 from functions.operate.keys import routes as keys
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
@@ -14,4 +14,5 @@ ROUTES: Final[tuple[Route, ...]] = (
     *accounts.ROUTES,
     *senders.ROUTES,
     *keys.ROUTES,
+    *members.ROUTES,
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
+    from shared.adapters.dynamo.people import people
     from shared.adapters.queues import dead_letters, redrive
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 else:
     (made_identities,) = lazy("shared.adapters.dynamo.accounts", "made_identities")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
+    (people,) = lazy("shared.adapters.dynamo.people", "people")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
     (notifying,) = lazy("shared.engine.notices", "notifiers")
@@ -45,6 +47,10 @@ class OperateServices(Deployment):
     )
     owned_identities = part(lambda d: made_identities.DynamoOwnedIdentities(d.dynamo, d.records_table, d.clock))
     """Domains that the deployment has made known to providers."""
+    people = part(
+        lambda d: people.DynamoPeople(d.dynamo, d.env[contracts.ENV_PEOPLE_TABLE], d.clock, records=d.records_table)
+    )
+    """Users of the console, where there is one."""
     notifier_service = part(
         lambda d: notifying.NotifierService(store=d.notifiers, senders=d.accounts, settings=d.settings, clock=d.clock)
     )

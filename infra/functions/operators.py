@@ -26,7 +26,7 @@ POLICIES: Final[Mapping[str, Sequence[str]]] = {
         "*/operate/accounts/*",
         "*/operate/senders/*",
     ),
-    "KeyAdmin": ("GET/operate/*", "*/operate/keys/*"),
+    "KeyAdmin": ("GET/operate/*", "*/operate/keys/*", "*/operate/members/*"),
 }
 """Policy → the methods and paths that it grants."""
 

@@ -367,7 +367,6 @@ def case(
         "IdentitiesTable": homes.identities,
         "AuditTable": homes.audit,
         "ApiUrl": real.url,
-        **people_of(api),
     }
     operators.settings = settings
     operators.variables = {
@@ -375,6 +374,7 @@ def case(
         contracts.ENV_OPS_TABLE: tables.ops,
         contracts.ENV_IDENTITIES_TABLE: homes.identities,
         contracts.ENV_AUDIT_TABLE: homes.audit,
+        **people_of(api),
     }
     stack = {
         "StackName": f"posthaste-{stage}",

@@ -96,7 +96,7 @@ def test_the_console_makes_no_account_key_or_sender(with_console: Template) -> N
     assert [s.partitions for s in mine if "dynamodb:Query" in s.actions] == [("ACCOUNTS", "A#*")]
 
 
-def test_the_console_scans_the_index_of_open_jobs_and_no_table(with_console: Template) -> None:
+def test_the_console_scans_the_index_of_open_jobs_and_operators_the_people(with_console: Template) -> None:
     records = next(name for name, table in TABLES.items() if table == "records")
     scanned = {
         service: s.resources
@@ -104,7 +104,10 @@ def test_the_console_scans_the_index_of_open_jobs_and_no_table(with_console: Tem
         for s in with_console.statements(service)
         if "dynamodb:Scan" in s.actions
     }
-    assert scanned == {"console": frozenset({f"<{records}.Arn>/index/open"})}
+    assert scanned == {
+        "console": frozenset({f"<{records}.Arn>/index/open"}),
+        "operate": frozenset({f"<{people(with_console)}.Arn>"}),  # who has signed in by a login
+    }
 
 
 def test_its_functions_run_the_handlers_of_the_contract(with_console: Template) -> None:
@@ -152,11 +155,11 @@ def test_without_accounts_of_their_own_there_is_no_such_function() -> None:
     assert "lambda:InvokeFunction" not in found.actions("console")
 
 
-def test_only_the_console_knows_its_people_and_its_secret(with_console: Template) -> None:
+def test_only_the_console_and_operators_know_its_people_and_only_the_console_its_secret(with_console: Template) -> None:
     table = people(with_console)
     for service in with_console.functions():
         text = json.dumps([sorted(s.resources) for s in with_console.statements(service)])
-        assert (table in text) is (service == "console")
+        assert (table in text) is (service in ("console", "operate"))
         assert ("posthaste-dev/console" in text) is (service == "console")
 
 
@@ -218,7 +221,10 @@ def test_it_is_told_who_may_sign_in_and_logins_know_no_case(with_console: Templa
     assert told == ConsoleSettings("github", "client", ("ann",), ("acme",), {"olga": "operator"})
     assert told.having("operator") == {"olga"}
     others = with_console.functions()
-    assert [name for name, row in others.items() if ENV_CONSOLE in row["Environment"]["Variables"]] == ["console"]
+    assert [name for name, row in others.items() if ENV_CONSOLE in row["Environment"]["Variables"]] == [
+        "operate",
+        "console",
+    ]
 
 
 def test_groups_and_domains_of_an_openid_provider_have_forms_that_no_login_has() -> None:
