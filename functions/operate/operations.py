@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from functions.operate import accounts, audit, members, senders, switches
+from functions.operate import accounts, audit, members, notifiers, senders, switches
 from functions.operate.keys import routes as keys
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
@@ -15,4 +15,5 @@ ROUTES: Final[tuple[Route, ...]] = (
     *senders.ROUTES,
     *keys.ROUTES,
     *members.ROUTES,
+    *notifiers.ROUTES,
 )

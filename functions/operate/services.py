@@ -16,19 +16,22 @@ if TYPE_CHECKING:
 
     from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
+    from shared.adapters.dynamo.notices import updates
     from shared.adapters.dynamo.people import people
     from shared.adapters.queues import dead_letters, redrive
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
+    from shared.engine.notices import days
     from shared.engine.notices import notifiers as notifying
 else:
     (made_identities,) = lazy("shared.adapters.dynamo.accounts", "made_identities")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
+    (updates,) = lazy("shared.adapters.dynamo.notices", "updates")
     (people,) = lazy("shared.adapters.dynamo.people", "people")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
-    (notifying,) = lazy("shared.engine.notices", "notifiers")
+    days, notifying = lazy("shared.engine.notices", "days", "notifiers")
     dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
 
 part = PartOf["OperateServices"]()
@@ -55,6 +58,10 @@ class OperateServices(Deployment):
         lambda d: notifying.NotifierService(store=d.notifiers, senders=d.accounts, settings=d.settings, clock=d.clock)
     )
     """Changes notifiers."""
+    notifier_days = part(
+        lambda d: days.NotifierDays(log=updates.DynamoUpdates(d.dynamo, records=d.records_table), clock=d.clock)
+    )
+    """Counts notifiers' updates."""
     dead_letters = part(
         lambda d: dead_letters.DeadLetterQueues(
             d.sqs, d.aws.later("cloudwatch"), d.aws.later("lambda"), d.aws.later("logs")

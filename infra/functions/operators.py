@@ -26,7 +26,7 @@ POLICIES: Final[Mapping[str, Sequence[str]]] = {
         "*/operate/accounts/*",
         "*/operate/senders/*",
     ),
-    "KeyAdmin": ("GET/operate/*", "*/operate/keys/*", "*/operate/members/*"),
+    "KeyAdmin": ("GET/operate/*", "*/operate/keys/*", "*/operate/members/*", "*/operate/notifiers/*"),
 }
 """Policy → the methods and paths that it grants."""
 
