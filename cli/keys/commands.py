@@ -10,10 +10,11 @@ import typer
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
 from cli.operating.accounts import Account, AccountService, kind_wanted, name_of, opened, opened_at, resolve
-from cli.operating.stopping import of_key, stop_of_key, working
+from cli.operating.door import OperatorClient, door
+from cli.operating.stopping import jobs_of_key, stop_of_key
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.accounts import ApiKey, Scope, is_key_id
-from shared.domain.jobs.job import MAIL, Job
+from shared.domain.jobs.job import MAIL
 from shared.domain.namespaces import owner as owner_of
 from shared.ports import Clock
 
@@ -156,12 +157,15 @@ def revoke_key(
     clock = surroundings(ctx).clock
     with opened_at(ctx, stage, account, aws=aws) as (service, owner):
         if dry_run:
-            _show_traces(service, owner, key_id, clock, json=json)
+            with door(ctx, stage, aws=aws) as (client, _):
+                jobs = jobs_of_key(client, owner, key_id)
+            _show_traces(service, owner, key_id, jobs, clock, json=json)
             return
         revoked = _revoked(service, owner, key_id, repeatable=stop_jobs or leaked, json=json)
         more: dict[str, Any] = {}
         if stop_jobs or leaked:
-            more["stopped"] = _stopped(service, owner, key_id, clock, json=json)
+            with door(ctx, stage, aws=aws) as (client, _):
+                more["stopped"] = _stopped(client, owner, key_id, clock, json=json)
         if leaked:  # after the jobs: by then no process takes the key any more
             more["disabled"] = _disabled(service, owner, key_id, clock, json=json)
     if json:
@@ -184,38 +188,38 @@ def _revoked(service: AccountService, owner: str, key_id: str, *, repeatable: bo
     return revoked
 
 
-def _stopped(service: AccountService, owner: str, key_id: str, clock: Clock, *, json: bool) -> list[str]:
+def _stopped(client: OperatorClient, owner: str, key_id: str, clock: Clock, *, json: bool) -> list[str]:
     """Stop the jobs of a key; return their ids.
 
     Args:
         json: for programs: nothing is said.
     """
     names: list[str] = []
-    with working(service, clock) as work:
-        stop_of_key(work, owner, key_id, clock, partial(_note_stopped, names, json=json))
+    stop_of_key(client, owner, key_id, clock, partial(_note_stopped, names, json=json))
     many = counted(len(names), "job")
     if not json:
         say(f"{many} stopped; messages of batches and campaigns stay queued, and a valid key may resume them")
     return names
 
 
-def _show_traces(service: AccountService, owner: str, key_id: str, clock: Clock, *, json: bool) -> None:
+def _show_traces(
+    service: AccountService, owner: str, key_id: str, jobs: list[dict[str, Any]], clock: Clock, *, json: bool
+) -> None:
     """Show what a key has done, and its jobs that are still open.
 
     Args:
+        jobs: the open ones, as operators read them.
         json: for programs.
     """
     from cli.keys.traces import traces_of  # noqa: PLC0415 - loads botocore
 
     found = traces_of(service, owner, key_id, clock)
-    with working(service, clock) as work:
-        jobs = [job for page in work.jobs.pages(lambda job: of_key(job, owner, key_id)) for job in page]
     if json:
-        emit({"account_id": owner, "key_id": key_id, "jobs": [job.id for job in jobs], **found.document()})
+        emit({"account_id": owner, "key_id": key_id, "jobs": [job["job_id"] for job in jobs], **found.document()})
         return
     say(f"key {key_id} of {owner}, nothing is changed:")
     for job in jobs:
-        say(f"open {job.kind} {job.id}: {counted(job.total, 'message')}, {job.state.value}")
+        say(f"open {job['kind']} {job['job_id']}: {counted(job['total'], 'message')}, {job['state']}")
     for line in found.lines():
         say(line)
     if not jobs and not found.acts:
@@ -240,14 +244,14 @@ def _disabled(service: AccountService, owner: str, key_id: str, clock: Clock, *,
     return {"endpoints": [x.id for x in found.endpoints], "notifiers": [x.name for x in found.notifiers]}
 
 
-def _note_stopped(names: list[str], job: Job, *, json: bool) -> None:
-    if job.id in names:  # a mail of which more was waiting at the second look
+def _note_stopped(names: list[str], job: dict[str, Any], *, json: bool) -> None:
+    if job["job_id"] in names:  # a mail of which more was waiting at the second look
         return
-    names.append(job.id)
+    names.append(job["job_id"])
     if not json:
-        when = f", scheduled for {moment(job.not_before)}" if job.not_before else ""
-        did = "dropped what waits of" if job.kind == MAIL else "stopped"
-        say(f"{did} {job.kind} {job.id}: {counted(job.total, 'message')}, was {job.state.value}{when}")
+        when = f", scheduled for {moment(job['not_before'])}" if job["not_before"] else ""
+        did = "dropped what waits of" if job["kind"] == MAIL else "stopped"
+        say(f"{did} {job['kind']} {job['job_id']}: {counted(job['total'], 'message')}, was {job['state']}{when}")
 
 
 def _row(key: ApiKey) -> dict[str, Any]:

@@ -14,15 +14,19 @@ from shared.lazy import PartOf, lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shared.adapters.dynamo import listing
     from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.queues import dead_letters, redrive
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
+    from shared.engine.mails import dropping
 else:
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
+    (dropping,) = lazy("shared.engine.mails", "dropping")
+    (listing,) = lazy("shared.adapters.dynamo", "listing")
     dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
 
 part = PartOf["OperateServices"]()
@@ -55,14 +59,19 @@ class OperateServices(Deployment):
             homes=d.homes,
         )
     )
+    stopper = part(lambda d: stop.Stopper(records=d.records, clock=d.clock))
     open_work = part(
         lambda d: stop.OpenWork(
             records=d.records,
             slots=d.slots,
-            stopper=stop.Stopper(records=d.records, clock=d.clock),
+            stopper=d.stopper,
             pool=pool.ThreadPool(),
         )
     )
+    waiting_mails = part(
+        lambda d: dropping.WaitingMails(ledgers=d.ledgers, journal=d.journal, pool=pool.ThreadPool(), clock=d.clock)
+    )
+    listing = part(lambda d: listing.Listing(d.dynamo.client, d.records_table, d.clock))
 
     def redrive(
         self, place: "QueuePlace", run: str, fits: "Callable[[str], bool]", *, discard: bool

@@ -19,7 +19,7 @@ from shared import contracts
 MEMORY_MB: Final = 1024
 POLICIES: Final[Mapping[str, Sequence[str]]] = {
     "Viewer": ("GET/operate/*",),
-    "Operator": ("GET/operate/*", "*/operate/queues/*", "*/operate/switches/*"),
+    "Operator": ("GET/operate/*", "*/operate/queues/*", "*/operate/switches/*", "*/operate/jobs/*"),
 }
 """Policy → the methods and paths that it grants."""
 
