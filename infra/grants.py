@@ -169,16 +169,15 @@ class Grants(Arns):
         serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
         serve.allow("dynamodb:PutItem", on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
-        serve.allow("dynamodb:UpdateItem", on=tables, partitions=SWITCHED)
+        serve.allow("dynamodb:UpdateItem", on=tables, partitions=(*SWITCHED, *JOBS))
         serve.allow(*CHANGE, "dynamodb:DeleteItem", on=[self._storage.identities.table_arn])
         serve.allow(*CHANGE, "dynamodb:DeleteItem", on=tables[:1], partitions=OPERATED)
-        serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_MINE))
         self._operate_hooks(serve, hooks)
         if self._storage.people is not None:
             people = self._storage.people.table_arn
             serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", "dynamodb:Scan", on=[people])
         serve.allow("dynamodb:PutItem", on=tables[:1], partitions=WOKEN)
-        serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
+        serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         stage = self._deployment.stage
         work = [self._queue(f"{contracts.prefix(stage)}-{name}") for name in contracts.WORK_QUEUES]
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[*work, self._lanes()])

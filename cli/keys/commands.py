@@ -2,23 +2,21 @@
 
 import re
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, Final
 
 import typer
 
-from cli.deployment import Aws, OperatedDeployment, Stage
+from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
 from cli.keys.traces import all_of
 from cli.operating.accounts import Account, kind_wanted
 from cli.operating.door import OperatorClient, door, timed
-from cli.operating.opened import AccountService
-from cli.operating.stopping import Work, of_key, stop_of_key, working
+from cli.operating.stopping import jobs_of_key, stop_of_key
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
 from shared.domain.accounts import Scope, is_key_id
-from shared.domain.jobs.job import MAIL, Job
+from shared.domain.jobs.job import MAIL
 from shared.ports import Clock
 
 key_app = typer.Typer(help="API keys of an account.", no_args_is_help=True)
@@ -154,14 +152,14 @@ def revoke_key(
     """Revoke an API key. It stops working within 30 seconds. After an interruption, repeat it."""
     _check(key_id)
     clock = surroundings(ctx).clock
-    with door(ctx, stage, aws=aws) as (client, found):
+    with door(ctx, stage, aws=aws) as (client, _):
         if dry_run:
-            _show_traces(client, found, account, key_id, clock, json=json)
+            _show_traces(client, account, key_id, json=json)
             return
         owner, revoked = _revoked(client, account, key_id, repeatable=stop_jobs or leaked, json=json)
         more: dict[str, Any] = {}
         if stop_jobs or leaked:
-            more["stopped"] = _stopped(found, owner, key_id, clock, json=json)
+            more["stopped"] = _stopped(client, owner, key_id, clock, json=json)
         if leaked:  # after the jobs: by then no process takes the key any more
             more["disabled"] = _disabled(client, owner, key_id, json=json)
     if json:
@@ -185,46 +183,38 @@ def _revoked(client: OperatorClient, account: str, key_id: str, *, repeatable: b
     return owner, revoked
 
 
-def _stopped(found: OperatedDeployment, owner: str, key_id: str, clock: Clock, *, json: bool) -> list[str]:
+def _stopped(client: OperatorClient, owner: str, key_id: str, clock: Clock, *, json: bool) -> list[str]:
     """Stop the jobs of a key; return their ids.
 
     Args:
         json: for programs: nothing is said.
     """
     names: list[str] = []
-    with _working(found, clock) as work:
-        stop_of_key(work, owner, key_id, clock, partial(_note_stopped, names, json=json))
+    stop_of_key(client, owner, key_id, clock, partial(_note_stopped, names, json=json))
     many = counted(len(names), "job")
     if not json:
         say(f"{many} stopped; messages of batches and campaigns stay queued, and a valid key may resume them")
     return names
 
 
-def _show_traces(
-    client: OperatorClient, deployment: OperatedDeployment, account: str, key_id: str, clock: Clock, *, json: bool
-) -> None:
+def _show_traces(client: OperatorClient, account: str, key_id: str, *, json: bool) -> None:
     """Show what a key has done, and its jobs that are still open.
 
     Args:
         json: for programs.
     """
     owner, found = all_of(lambda place: client.get(f"/keys/{key_id}/traces", {"account": account, "place": place}))
-    with _working(deployment, clock) as work:
-        jobs = [job for page in work.jobs.pages(lambda job: of_key(job, owner, key_id)) for job in page]
+    jobs = jobs_of_key(client, owner, key_id)
     if json:
-        emit({"account_id": owner, "key_id": key_id, "jobs": [job.id for job in jobs], **found.document()})
+        emit({"account_id": owner, "key_id": key_id, "jobs": [job["job_id"] for job in jobs], **found.document()})
         return
     say(f"key {key_id} of {owner}, nothing is changed:")
     for job in jobs:
-        say(f"open {job.kind} {job.id}: {counted(job.total, 'message')}, {job.state.value}")
+        say(f"open {job['kind']} {job['job_id']}: {counted(job['total'], 'message')}, {job['state']}")
     for line in found.lines():
         say(line)
     if not jobs and not found.acts:
         say("it has no open job, and no entry of the audit log names it")
-
-
-def _working(found: OperatedDeployment, clock: Clock) -> AbstractContextManager[Work]:
-    return working(AccountService(found.accounts(clock), found.full_name, found), clock)
 
 
 def _disabled(client: OperatorClient, owner: str, key_id: str, *, json: bool) -> dict[str, list[str]]:
@@ -242,14 +232,14 @@ def _disabled(client: OperatorClient, owner: str, key_id: str, *, json: bool) ->
     return {"endpoints": list(found.endpoints), "notifiers": found.notifiers}
 
 
-def _note_stopped(names: list[str], job: Job, *, json: bool) -> None:
-    if job.id in names:  # a mail of which more was waiting at the second look
+def _note_stopped(names: list[str], job: Mapping[str, Any], *, json: bool) -> None:
+    if job["job_id"] in names:  # a mail of which more was waiting at the second look
         return
-    names.append(job.id)
+    names.append(job["job_id"])
     if not json:
-        when = f", scheduled for {moment(job.not_before)}" if job.not_before else ""
-        did = "dropped what waits of" if job.kind == MAIL else "stopped"
-        say(f"{did} {job.kind} {job.id}: {counted(job.total, 'message')}, was {job.state.value}{when}")
+        when = f", scheduled for {moment(job['not_before'])}" if job["not_before"] else ""
+        did = "dropped what waits of" if job["kind"] == MAIL else "stopped"
+        say(f"{did} {job['kind']} {job['job_id']}: {counted(job['total'], 'message')}, was {job['state']}{when}")
 
 
 def _row(key: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from shared.lazy import PartOf, lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shared.adapters.dynamo import listing
     from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.dynamo.notices import updates
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
+    from shared.engine.mails import dropping
     from shared.engine.notices import days
     from shared.engine.notices import notifiers as notifying
 else:
@@ -31,6 +33,8 @@ else:
     (people,) = lazy("shared.adapters.dynamo.people", "people")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
+    (dropping,) = lazy("shared.engine.mails", "dropping")
+    (listing,) = lazy("shared.adapters.dynamo", "listing")
     days, notifying = lazy("shared.engine.notices", "days", "notifiers")
     dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
 
@@ -78,14 +82,19 @@ class OperateServices(Deployment):
             homes=d.homes,
         )
     )
+    stopper = part(lambda d: stop.Stopper(records=d.records, clock=d.clock))
     open_work = part(
         lambda d: stop.OpenWork(
             records=d.records,
             slots=d.slots,
-            stopper=stop.Stopper(records=d.records, clock=d.clock),
+            stopper=d.stopper,
             pool=pool.ThreadPool(),
         )
     )
+    waiting_mails = part(
+        lambda d: dropping.WaitingMails(ledgers=d.ledgers, journal=d.journal, pool=pool.ThreadPool(), clock=d.clock)
+    )
+    listing = part(lambda d: listing.Listing(d.dynamo.client, d.records_table, d.clock))
 
     def redrive(
         self, place: "QueuePlace", run: str, fits: "Callable[[str], bool]", *, discard: bool

@@ -123,8 +123,8 @@ def waiting_work(call: Call[Nothing, Nothing]) -> Answer:
     """Return about how much waits, for a question."""
     messages = jobs = seen = 0
     for page in call.services.open_work.pages(lambda _job: True):
-        left = [job.counts[MessageState.QUEUED] + job.counts[MessageState.SENDING] for job in page]
-        messages, jobs, seen = messages + sum(left), jobs + sum(map(bool, left)), seen + len(page)
+        left = [job.counts[MessageState.QUEUED] + job.counts[MessageState.SENDING] for job in page.jobs]
+        messages, jobs, seen = messages + sum(left), jobs + sum(map(bool, left)), seen + len(page.jobs)
         if seen >= COUNTED:
             break
     return WaitingWork(messages=messages, jobs=jobs, more=seen >= COUNTED).answer()

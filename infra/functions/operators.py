@@ -23,10 +23,17 @@ POLICIES: Final[Mapping[str, Sequence[str]]] = {
         "GET/operate/*",
         "*/operate/queues/*",
         "*/operate/switches/*",
+        "*/operate/jobs/*",
         "*/operate/accounts/*",
         "*/operate/senders/*",
     ),
-    "KeyAdmin": ("GET/operate/*", "*/operate/keys/*", "*/operate/members/*", "*/operate/notifiers/*"),
+    "KeyAdmin": (
+        "GET/operate/*",
+        "*/operate/keys/*",
+        "*/operate/members/*",
+        "*/operate/notifiers/*",
+        "POST/operate/jobs/stop",
+    ),
 }
 """Policy → the methods and paths that it grants."""
 
