@@ -53,7 +53,7 @@ def route(
     path: str,
     summary: str,
     handler: Callable[[Call[Any, Any]], Answer],
-    answer: type[OperateView],
+    answer: type[BaseModel],
     *problems: str,
 ) -> Route:
     """Return a route of operators.

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from functions.operate import accounts, audit, jobs, members, notifiers, senders, switches
+from functions.operate import accounts, audit, hooks, jobs, members, notifiers, senders, switches
 from functions.operate.keys import routes as keys
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
@@ -17,4 +17,5 @@ ROUTES: Final[tuple[Route, ...]] = (
     *keys.ROUTES,
     *members.ROUTES,
     *notifiers.ROUTES,
+    *hooks.ROUTES,
 )

@@ -26,6 +26,7 @@ POLICIES: Final[Mapping[str, Sequence[str]]] = {
         "*/operate/jobs/*",
         "*/operate/accounts/*",
         "*/operate/senders/*",
+        "*/operate/hooks/*",
     ),
     "KeyAdmin": (
         "GET/operate/*",
