@@ -20,7 +20,6 @@ from shared import contracts
 from shared.providers.needs import needs_of
 
 BUCKET: Final = "StorageBucket5CB7C8EA"
-API: Final = "ApiHttp17514DA7"
 _HERE: Final = "arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{name}"
 
 STACK: Final = {
@@ -115,6 +114,9 @@ def _operators(deployment: DeploymentSettings) -> dict[str, str]:
     return {
         _HERE.format(service="sqs", name=contracts.dead_queue_names(deployment.stage)[0]): "Operators redrive the dead "
         "letters of every lane. By pattern: a list of a hundred lanes exceeds what an inline policy may hold.",
+        _HERE.format(
+            service="secretsmanager", name=f"secret:{contracts.secret_name(deployment.stage, '*')}"
+        ): "Operators set the secret of every credential of this stage, and can read none.",
         _HERE.format(service="lambda", name=f"function:{own}"): "Operators are shown why a message died.",
         _HERE.format(service="logs", name=f"log-group:{own}"): "As the functions that write them.",
     }
@@ -133,12 +135,6 @@ def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
         "list of a hundred lanes exceeds what an inline policy may hold.",
         secrets: "The webhook function verifies the webhooks of every credential of this stage, by secrets that hold "
         "nothing else. By pattern: a list of a hundred secrets exceeds what an inline policy may hold.",
-        **{
-            _HERE.format(service="execute-api", name=f"<{API}>/$default/{route}"): "Operators call the routes of a "
-            "group, whose ids are made at run time."
-            for routes in POLICIES.values()
-            for route in routes
-        },
         _HERE.format(service="cloudformation", name=f"stack/{contracts.prefix(deployment.stage)}/*"): "Operators ask "
         "this stack for its API's address. Its ARN ends with an id that a call by its name does not have.",
         **_operators(deployment),
@@ -159,12 +155,25 @@ def _providers(deployment: DeploymentSettings) -> dict[str, str]:
 
 
 def _nested(stack: Stack, deployment: DeploymentSettings) -> dict[str, str]:
-    """Return what the wildcards of lanes in nested stacks look like, which know the bucket by a parameter."""
-    if not deployment.stacks:
-        return {}
-    bucket = stack.node.find_child("Storage").node.find_child("Bucket").node.find_child("Resource")
-    name = f"<referenceto{Names.node_unique_id(bucket.node)}Arn>/{contracts.CONTENTS}*"
-    return {name: OBJECTS[contracts.CONTENTS]}
+    """Return what wildcards in nested stacks look like, which know the API and the bucket by parameters."""
+    api = f"<{_parameter(stack, 'Api', 'Http')}Ref>/$default/"
+    found = {
+        _HERE.format(service="execute-api", name=f"{api}{route}"): "Operators call the routes of a group, whose ids "
+        "are made at run time."
+        for routes in POLICIES.values()
+        for route in routes
+    }
+    if deployment.stacks:  # with lanes
+        found[f"<{_parameter(stack, 'Storage', 'Bucket')}Arn>/{contracts.CONTENTS}*"] = OBJECTS[contracts.CONTENTS]
+    return found
+
+
+def _parameter(stack: Stack, *path: str) -> str:
+    """Return the name of the parameters by which nested stacks know a resource, without its attribute at the end."""
+    node = stack.node
+    for name in (*path, "Resource"):
+        node = node.find_child(name).node
+    return f"referenceto{Names.node_unique_id(node)}"
 
 
 def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
@@ -179,7 +188,7 @@ def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
                 _acknowledge(construct, findings)
     for resource, reason in {**wildcards(deployment), **_nested(stack, deployment)}.items():
         _acknowledge(stack, {f"AwsSolutions::AwsSolutions-IAM5[Resource::{resource}]": reason})
-    operate = stack.node.find_child("Operators")
+    operate = stack.node.find_child("Operate")
     _acknowledge(operate, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": LISTS})
     _acknowledge(operate, {"Serverless::Serverless-LambdaStarPermissions": LISTS})
     for reader in stream_readers(stack):

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from functions.operate import accounts, audit, hooks, jobs, members, notifiers, senders, switches
+from functions.operate import accounts, audit, credentials, hooks, jobs, members, notifiers, senders, switches
 from functions.operate.keys import routes as keys
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
@@ -11,6 +11,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *audit.ROUTES,
     *queues.ROUTES,
     *switches.ROUTES,
+    *credentials.ROUTES,
     *jobs.ROUTES,
     *accounts.ROUTES,
     *senders.ROUTES,

@@ -14,6 +14,7 @@ from shared.lazy import PartOf, lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shared.adapters import secrets
     from shared.adapters.dynamo import listing
     from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from shared.engine.notices import days
     from shared.engine.notices import notifiers as notifying
 else:
+    (secrets,) = lazy("shared.adapters", "secrets")
     (made_identities,) = lazy("shared.adapters.dynamo.accounts", "made_identities")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     (updates,) = lazy("shared.adapters.dynamo.notices", "updates")
@@ -91,6 +93,7 @@ class OperateServices(Deployment):
             pool=pool.ThreadPool(),
         )
     )
+    secret_store = part(lambda d: secrets.SecretStore(d.secretsmanager, d.settings.stage))
     waiting_mails = part(
         lambda d: dropping.WaitingMails(ledgers=d.ledgers, journal=d.journal, pool=pool.ThreadPool(), clock=d.clock)
     )
