@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.deployed, pytest.mark.promise(9)]
 Aws = Callable[[str], Any]
 Call = Callable[..., tuple[int, str, str]]
 """The exit code of a command, and what it prints."""
+NOT_FOUND: Final = 3
 NOT_AUTHORISED: Final = 4
 ADDRESS: Final = "POSTHASTE_URL"
 
@@ -131,6 +132,59 @@ def test_who_administers_keys_sets_a_secret_by_the_function_s_rights(
     assert json.loads(after) == json.loads(before)
     assert json.loads(own).items() <= json.loads(before).items()
     assert credential in call(viewer, "audit", "--action", "credential.set")[1]
+
+
+def test_keys_and_members_are_made_by_their_admins_only(operator: Any, call: Call, tag: str) -> None:
+    """The function writes identities, people, notifiers and endpoints, and both copies of the audit log."""
+    viewer, someone, admin = operator("Viewer"), operator("Operator"), operator("KeyAdmin")
+    code, out, err = call(someone, "account", "create", f"t{tag}", "--sender", "example.com", "--json")
+    assert code == 0, err
+    account = json.loads(out)["account_id"]
+    assert call(admin, "account", "suspend", account)[0] == NOT_AUTHORISED
+    assert call(someone, "sender", "add", account, "news@example.org")[0] == 0
+    assert call(someone, "sender", "remove", account, "news@example.org")[0] == 0
+    assert call(someone, "sender", "identities")[0] == 0
+    for environment in (viewer, someone):
+        assert call(environment, "key", "create", account)[0] == NOT_AUTHORISED
+        assert call(environment, "member", "invite", account, "ann")[0] == NOT_AUTHORISED
+        assert call(environment, "notifier", "rotate", f"n{tag}")[0] == NOT_AUTHORISED
+    code, out, err = call(admin, "key", "create", account, "--json")
+    assert code == 0, err
+    made = json.loads(out)
+    assert call(viewer, "key", "list", account)[1].count(made["key_id"]) == 1
+    assert made["key"] not in call(viewer, "key", "list", account, "--json")[1]
+    heir = json.loads(call(admin, "key", "rotate", account, made["key_id"], "--json")[1])
+    assert call(admin, "key", "expire", account, heir["key_id"], "12h")[0] == 0
+    assert call(admin, "key", "revoke", account, heir["key_id"])[0] == 0
+    assert call(admin, "key", "revoke", account, made["key_id"], "--dry-run")[0] == 0
+    assert "key.created" in call(viewer, "audit", account)[1]
+
+
+def test_members_notifiers_and_endpoints_are_changed_by_the_function_s_rights(
+    operator: Any, call: Call, tag: str
+) -> None:
+    someone, admin = operator("Operator"), operator("KeyAdmin")
+    account = json.loads(call(someone, "account", "create", f"m{tag}", "--json")[1])["account_id"]
+    login, notifier = f"l{tag}", f"n{tag}"
+    for words in (
+        ("member", "invite", account, login),
+        ("member", "remove", account, login),
+        ("notifier", "create", notifier, "--account", account, "--timezone", "Australia/Sydney"),
+        ("notifier", "rotate", notifier),
+        ("notifier", "disable", notifier),
+        ("notifier", "stats", notifier),
+        ("notifier", "delete", notifier),
+    ):
+        code, _, err = call(admin, *words)
+        assert code == 0, (words, err)
+    assert call(admin, "member", "sign-out", login)[0] == NOT_FOUND, "it has looked for the person"
+    words = ("hook", "create", "https://hooks.example.com/x", "--deployment", "--event", "breaker.opened", "--json")
+    code, out, err = call(someone, *words)
+    assert code == 0, err
+    hook = json.loads(out)["id"]
+    for verb in ("rotate", "show", "deliveries", "delete"):
+        code, _, err = call(someone, "hook", verb, hook, "--deployment")
+        assert code == 0, (verb, err)
 
 
 def test_no_operator_reads_a_table_a_queue_or_a_secret(inside: Inside, operator: Any, outputs: dict[str, str]) -> None:
