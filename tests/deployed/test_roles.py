@@ -88,12 +88,12 @@ May = Callable[[str, str, dict[str, Any]], set[str]]
 @pytest.mark.parametrize(
     ("method", "arguments", "those"),
     [
-        ("put_item", {"Item": KEY}, {"join"}),
-        ("update_item", {"Key": KEY, **SET}, set()),
-        ("delete_item", {"Key": KEY}, set()),
+        ("put_item", {"Item": KEY}, {"join", "operate"}),
+        ("update_item", {"Key": KEY, **SET}, {"operate"}),
+        ("delete_item", {"Key": KEY}, {"operate"}),
     ],
 )
-def test_only_what_makes_first_accounts_adds_to_identities_and_no_function_changes_or_deletes_there(
+def test_only_operators_function_and_what_makes_first_accounts_write_identities(
     may: May,
     deployment: accounts.LocalDeployment,
     aws: Aws,
@@ -101,7 +101,10 @@ def test_only_what_makes_first_accounts_adds_to_identities_and_no_function_chang
     arguments: dict[str, Any],
     those: set[str],
 ) -> None:
-    """See docs/adr/0157: it adds accounts, keys and its notes; the partitions are asserted on the template."""
+    """See docs/adr/0157: `join` adds accounts, keys and its notes; the partitions are asserted on the template.
+
+    `operate` runs only for whom IAM has let call it (docs/adr/0216).
+    """
     table = deployment.environment[ENV_IDENTITIES_TABLE]
     try:
         assert may("dynamodb", method, {"TableName": table, **arguments}) == those
