@@ -91,11 +91,6 @@ OBJECTS: Final = {
 }
 
 
-def _objects(deployment: DeploymentSettings) -> dict[str, str]:
-    """Return the prefixes that a policy may have, each with its reason; that of the archive only where there is one."""
-    return {prefix: why for prefix, why in OBJECTS.items() if prefix != ARCHIVE or deployment.settings.archive_days}
-
-
 def _console(deployment: DeploymentSettings) -> dict[str, str]:
     """Return what the console's pages of operators ask for; none without a console."""
     if deployment.console is None:
@@ -126,7 +121,7 @@ def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
     own = contracts.webhook_secret_name(deployment.stage, "*")
     secrets = _HERE.format(service="secretsmanager", name=f"secret:{own}")
     return {
-        **{f"<{BUCKET}.Arn>/{prefix}*": reason for prefix, reason in _objects(deployment).items()},
+        **{f"<{BUCKET}.Arn>/{prefix}*": reason for prefix, reason in OBJECTS.items()},
         _HERE.format(service="scheduler", name=f"schedule/{contracts.prefix(deployment.stage)}/*"): "Schedules of this "
         "stage's own group; each is named after its job, made at run time.",
         lanes: "A released chunk may go to any credential of its route, so to any lane of this stage. By pattern: a "

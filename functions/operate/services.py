@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from shared.adapters.dynamo import listing
     from shared.adapters.dynamo.credentials import switchboard
+    from shared.adapters.dynamo.erasure import erasing
     from shared.adapters.queues import dead_letters, redrive
+    from shared.adapters.s3 import files
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
@@ -27,6 +29,8 @@ else:
     (stop,) = lazy("shared.engine.jobs", "stop")
     (dropping,) = lazy("shared.engine.mails", "dropping")
     (listing,) = lazy("shared.adapters.dynamo", "listing")
+    (erasing,) = lazy("shared.adapters.dynamo.erasure", "erasing")
+    (files,) = lazy("shared.adapters.s3", "files")
     dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
 
 part = PartOf["OperateServices"]()
@@ -72,6 +76,18 @@ class OperateServices(Deployment):
         lambda d: dropping.WaitingMails(ledgers=d.ledgers, journal=d.journal, pool=pool.ThreadPool(), clock=d.clock)
     )
     listing = part(lambda d: listing.Listing(d.dynamo.client, d.records_table, d.clock))
+
+    s3 = part(lambda d: d.aws.client("s3", files.CONFIG))
+
+    def eraser(self, key: str, raw: str, *, dry: bool) -> "erasing.Eraser":
+        """Return what finds and removes a person's data.
+
+        Args:
+            key: the normalised address or number.
+            raw: the address as it was given.
+        """
+        bucket = self.env[contracts.ENV_BUCKET]
+        return erasing.Eraser(self.dynamo, self.records_table, lambda: self.s3, bucket, key=key, raw=raw, dry=dry)
 
     def redrive(
         self, place: "QueuePlace", run: str, fits: "Callable[[str], bool]", *, discard: bool

@@ -20,6 +20,7 @@ MEMORY_MB: Final = 1024
 POLICIES: Final[Mapping[str, Sequence[str]]] = {
     "Viewer": ("GET/operate/*",),
     "Operator": ("GET/operate/*", "*/operate/queues/*", "*/operate/switches/*", "*/operate/jobs/*"),
+    "Eraser": ("GET/operate/*", "*/operate/erase/*"),
 }
 """Policy → the methods and paths that it grants."""
 

@@ -130,7 +130,7 @@ class Archived:
         return ""
 
     def _versions(self, place: ArchivePlace) -> Iterator[dict[str, Any]]:
-        """Yield versions of files from a place on, which begins with all of its file if that version is no longer there."""
+        """Yield versions of files from a place on; all of its file if that version is no longer there."""
         if place.name:
             same = [x for x in self._listed(place.name) if x["Key"] == place.name]
             ids = [x["VersionId"] for x in same]

@@ -36,10 +36,6 @@ from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.local_parts import spellings
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 
-UNIT_BYTES: Final = 8192
-"""Bytes of an eventually consistent read unit."""
-RATE_BYTES: Final = 8_000_000
-"""Bytes that one scan reads in a second, about."""
 TRIES: Final = 5
 
 
@@ -72,7 +68,6 @@ class Eraser:
         self._names = {*spellings(key), raw or key}
         self._key = key
         self._dry = dry
-        self._lists: set[str] = set()
         self.report = ErasureReport()
 
     def size(self) -> tuple[int, int]:
@@ -378,8 +373,8 @@ class Eraser:
         else:
             self._remove(prefix, None, lambda name: _is_list(name, job_id))
             if names:  # a dry run finds the files again by each chunk of the list
-                self._lists.add(job_id)
-                self.report.erased[Erased.LISTS] = len(self._lists)
+                self.report.lists.add(job_id)
+                self.report.erased[Erased.LISTS] = len(self.report.lists)
         return account
 
     def _drop_export(self, name: str) -> None:
