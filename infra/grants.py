@@ -168,7 +168,8 @@ class Grants(Arns):
         again = (dispatch.plan, dispatch.log, dispatch.sweep, hooks.gather)
         serve.allow("lambda:InvokeFunction", on=[x.function.function_arn for x in again])
         serve.allow("lambda:GetFunctionConfiguration", on=[self._functions()])
-        serve.allow("logs:FilterLogEvents", on=[self._log_groups()])
+        serve.allow("logs:FilterLogEvents", on=self._log_groups())
+        serve.allow("cloudformation:ListStackResources", on=self._stacks())
         serve.allow(
             "dynamodb:GetRecords",
             "dynamodb:GetShardIterator",

@@ -112,6 +112,9 @@ def _operators(deployment: DeploymentSettings) -> dict[str, str]:
         "letters of every lane. By pattern: a list of a hundred lanes exceeds what an inline policy may hold.",
         _HERE.format(service="lambda", name=f"function:{own}"): "Operators are shown why a message died.",
         _HERE.format(service="logs", name=f"log-group:{own}"): "As the functions that write them.",
+        _HERE.format(service="logs", name=f"log-group:/aws/vendedlogs/{own}"): "The access log of the API.",
+        _HERE.format(service="cloudformation", name=f"stack/{own}/*"): "Operators read the log groups of nested "
+        "stacks, whose names and ids CloudFormation makes.",
     }
 
 

@@ -2,8 +2,15 @@
 
 from typing import Final
 
-from functions.operate import audit, erasing, jobs, switches
+from functions.operate import audit, erasing, jobs, logs, switches
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
 
-ROUTES: Final[tuple[Route, ...]] = (*audit.ROUTES, *queues.ROUTES, *switches.ROUTES, *jobs.ROUTES, *erasing.ROUTES)
+ROUTES: Final[tuple[Route, ...]] = (
+    *audit.ROUTES,
+    *queues.ROUTES,
+    *switches.ROUTES,
+    *jobs.ROUTES,
+    *erasing.ROUTES,
+    *logs.ROUTES,
+)

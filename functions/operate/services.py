@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.erasure import erasing
     from shared.adapters.queues import dead_letters, redrive
     from shared.adapters.s3 import files
+    from shared.adapters.stacks import function_logs
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
@@ -28,6 +29,7 @@ else:
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
     (dropping,) = lazy("shared.engine.mails", "dropping")
+    (function_logs,) = lazy("shared.adapters.stacks", "function_logs")
     (listing,) = lazy("shared.adapters.dynamo", "listing")
     (erasing,) = lazy("shared.adapters.dynamo.erasure", "erasing")
     (files,) = lazy("shared.adapters.s3", "files")
@@ -77,6 +79,11 @@ class OperateServices(Deployment):
     )
     listing = part(lambda d: listing.Listing(d.dynamo.client, d.records_table, d.clock))
 
+    function_logs = part(
+        lambda d: function_logs.FunctionLogs(
+            d.aws.client("logs"), d.aws.client("cloudformation"), contracts.prefix(d.settings.stage)
+        )
+    )
     s3 = part(lambda d: d.aws.client("s3", files.CONFIG))
 
     def eraser(self, key: str, raw: str, *, dry: bool) -> "erasing.Eraser":

@@ -13,6 +13,7 @@ from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, listed, target
 
 SCANS = {"dynamodb:Scan", "dynamodb:PartiQLSelect"}
+LIST_RESOURCES = "cloudformation:ListStackResources"
 FILES = ("uploads", "exports", "mail-uploads", "contents", "inbox", "archive")
 ERASING = ("DeleteObject", "DeleteObjectVersion")
 LANES = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:posthaste-dev-lane-*"
@@ -98,6 +99,10 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
         **{(f"{LANES}-dlq", f"sqs:{x}"): {"operate"} for x in ("DeleteMessage", "ChangeMessageVisibility")},
         (f"{OWN.format('lambda')}function:posthaste-dev-*", "lambda:GetFunctionConfiguration"): {"operate"},
         (f"{OWN.format('logs')}log-group:posthaste-dev-*", "logs:FilterLogEvents"): {"operate"},
+        (f"{OWN.format('logs')}log-group:/aws/vendedlogs/posthaste-dev-*", "logs:FilterLogEvents"): {"operate"},
+        **{
+            (f"{OWN.format('cloudformation')}stack/posthaste-dev{x}/*", LIST_RESOURCES): {"operate"} for x in ("", "-*")
+        },
         (LANES, "sqs:SendMessage"): {
             *SENDERS,
             "api",
