@@ -24,8 +24,6 @@ from shared.contracts import (
     ENV_SETTINGS,
     Settings,
     prefix,
-    secret_name,
-    webhook_secret_name,
 )
 from shared.ports import Clock, Retriable
 
@@ -218,33 +216,6 @@ class OperatedDeployment:
                             stacks.append(physical)
         return found
 
-    def put_secret(self, credential_id: str, text: str) -> None:
-        """Store a credential's secret; NotFound if the deployment declares no such credential."""
-        client = self.client("secretsmanager")
-        name = secret_name(self.stage, credential_id)
-        try:
-            client.put_secret_value(SecretId=name, SecretString=text)
-        except client.exceptions.ResourceNotFoundException:
-            raise self._undeclared(name) from None
-
-    def put_verifying(self, credential_id: str, text: str) -> None:
-        """Store what verifies a credential's webhooks, in a secret that the first such call makes.
-
-        The key of the credential's own secret encrypts it; NotFound if there is no such secret.
-        """
-        client = self.client("secretsmanager")
-        name = webhook_secret_name(self.stage, credential_id)
-        try:
-            client.put_secret_value(SecretId=name, SecretString=text)
-        except client.exceptions.ResourceNotFoundException:
-            key = self._key_of(credential_id)
-            client.create_secret(
-                Name=name,
-                Description=f"Posthaste: what verifies the webhooks of credential {credential_id}",
-                SecretString=text,
-                **({"KmsKeyId": key} if key else {}),
-            )
-
     def secret(self, name: str) -> str:
         """Return the text of a secret, empty if there is none or it has no value."""
         client = self.client("secretsmanager")
@@ -252,17 +223,6 @@ class OperatedDeployment:
             return str(client.get_secret_value(SecretId=name).get("SecretString", ""))
         except client.exceptions.ResourceNotFoundException:
             return ""
-
-    def _key_of(self, credential_id: str) -> str:
-        client = self.client("secretsmanager")
-        name = secret_name(self.stage, credential_id)
-        try:
-            return str(client.describe_secret(SecretId=name).get("KmsKeyId", ""))
-        except client.exceptions.ResourceNotFoundException:
-            raise self._undeclared(name) from None
-
-    def _undeclared(self, name: str) -> NotFound:
-        return NotFound(f"no secret {name} in {self.where}: declare the credential in cdk.json and deploy first")
 
     def stack(self) -> Mapping[str, Any]:
         """Return the stack as `cloudformation.describe_stacks` has it; NotFound if there is none."""

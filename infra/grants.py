@@ -175,6 +175,10 @@ class Grants(Arns):
             "dynamodb:GetShardIterator",
             on=[self._stream(self._storage.records), self._stream(self._storage.ops)],
         )
+        own = self._secret(contracts.secret_name(stage, "*"))
+        serve.allow("secretsmanager:PutSecretValue", "secretsmanager:DescribeSecret", on=[own])
+        verifying = self._secret(contracts.webhook_secret_name(stage, "*"))
+        serve.allow("secretsmanager:PutSecretValue", "secretsmanager:CreateSecret", on=[verifying])
         serve.allow("lambda:ListEventSourceMappings", "cloudwatch:GetMetricData", on=["*"])
         self._erase(serve)
         return serve

@@ -20,7 +20,6 @@ from shared import contracts
 from shared.providers.needs import needs_of
 
 BUCKET: Final = "StorageBucket5CB7C8EA"
-API: Final = "ApiHttp17514DA7"
 _HERE: Final = "arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{name}"
 
 STACK: Final = {
@@ -91,6 +90,11 @@ OBJECTS: Final = {
 }
 
 
+def _objects(deployment: DeploymentSettings) -> dict[str, str]:
+    """Return the prefixes that a policy may have, each with its reason; that of the archive only where there is one."""
+    return {prefix: why for prefix, why in OBJECTS.items() if prefix != ARCHIVE or deployment.settings.archive_days}
+
+
 def _console(deployment: DeploymentSettings) -> dict[str, str]:
     """Return what the console's pages of operators ask for; none without a console."""
     if deployment.console is None:
@@ -110,6 +114,9 @@ def _operators(deployment: DeploymentSettings) -> dict[str, str]:
     return {
         _HERE.format(service="sqs", name=contracts.dead_queue_names(deployment.stage)[0]): "Operators redrive the dead "
         "letters of every lane. By pattern: a list of a hundred lanes exceeds what an inline policy may hold.",
+        _HERE.format(
+            service="secretsmanager", name=f"secret:{contracts.secret_name(deployment.stage, '*')}"
+        ): "Operators set the secret of every credential of this stage, and can read none.",
         _HERE.format(service="lambda", name=f"function:{own}"): "Operators are shown why a message died.",
         _HERE.format(service="logs", name=f"log-group:{own}"): "As the functions that write them.",
         _HERE.format(service="logs", name=f"log-group:/aws/vendedlogs/{own}"): "The access log of the API.",
@@ -124,19 +131,13 @@ def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
     own = contracts.webhook_secret_name(deployment.stage, "*")
     secrets = _HERE.format(service="secretsmanager", name=f"secret:{own}")
     return {
-        **{f"<{BUCKET}.Arn>/{prefix}*": reason for prefix, reason in OBJECTS.items()},
+        **{f"<{BUCKET}.Arn>/{prefix}*": reason for prefix, reason in _objects(deployment).items()},
         _HERE.format(service="scheduler", name=f"schedule/{contracts.prefix(deployment.stage)}/*"): "Schedules of this "
         "stage's own group; each is named after its job, made at run time.",
         lanes: "A released chunk may go to any credential of its route, so to any lane of this stage. By pattern: a "
         "list of a hundred lanes exceeds what an inline policy may hold.",
         secrets: "The webhook function verifies the webhooks of every credential of this stage, by secrets that hold "
         "nothing else. By pattern: a list of a hundred secrets exceeds what an inline policy may hold.",
-        **{
-            _HERE.format(service="execute-api", name=f"<{API}>/$default/{route}"): "Operators call the routes of a "
-            "group, whose ids are made at run time."
-            for routes in POLICIES.values()
-            for route in routes
-        },
         _HERE.format(service="cloudformation", name=f"stack/{contracts.prefix(deployment.stage)}/*"): "Operators ask "
         "this stack for its API's address. Its ARN ends with an id that a call by its name does not have.",
         **_operators(deployment),
@@ -156,13 +157,26 @@ def _providers(deployment: DeploymentSettings) -> dict[str, str]:
     return found
 
 
-def _nested(stack: Stack, deployment: DeploymentSettings) -> dict[str, str]:
-    """Return what the wildcards of lanes in nested stacks look like, which know the bucket by a parameter."""
-    if not deployment.stacks:
-        return {}
-    bucket = stack.node.find_child("Storage").node.find_child("Bucket").node.find_child("Resource")
-    name = f"<referenceto{Names.node_unique_id(bucket.node)}Arn>/{contracts.CONTENTS}*"
-    return {name: OBJECTS[contracts.CONTENTS]}
+def _nested(stack: Stack) -> dict[str, str]:
+    """Return what wildcards in nested stacks look like, which know the API and the bucket by parameters."""
+    api = f"<{_parameter(stack, 'Api', 'Http')}Ref>/$default/"
+    found = {
+        _HERE.format(service="execute-api", name=f"{api}{route}"): "Operators call the routes of a group, whose ids "
+        "are made at run time."
+        for routes in POLICIES.values()
+        for route in routes
+    }
+    bucket = f"<{_parameter(stack, 'Storage', 'Bucket')}Arn>"
+    erased = {f"{bucket}/{prefix}*": why for prefix, why in OBJECTS.items() if prefix != contracts.MAIL_CONTENTS}
+    return {**found, **erased}
+
+
+def _parameter(stack: Stack, *path: str) -> str:
+    """Return the name of the parameters by which nested stacks know a resource, without its attribute at the end."""
+    node = stack.node
+    for name in (*path, "Resource"):
+        node = node.find_child(name).node
+    return f"referenceto{Names.node_unique_id(node)}"
 
 
 def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
@@ -175,9 +189,9 @@ def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
         for kind, findings in BY_KIND.items():
             if isinstance(construct, kind):
                 _acknowledge(construct, findings)
-    for resource, reason in {**wildcards(deployment), **_nested(stack, deployment)}.items():
+    for resource, reason in {**wildcards(deployment), **_nested(stack)}.items():
         _acknowledge(stack, {f"AwsSolutions::AwsSolutions-IAM5[Resource::{resource}]": reason})
-    operate = stack.node.find_child("Operators")
+    operate = stack.node.find_child("Operate")
     _acknowledge(operate, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": LISTS})
     _acknowledge(operate, {"Serverless::Serverless-LambdaStarPermissions": LISTS})
     for reader in stream_readers(stack):

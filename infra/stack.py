@@ -115,23 +115,10 @@ class PosthasteStack(Stack):
         if archived:
             dispatch.sweep.allow("sqs:SendMessage", on=[exports.work.queue.queue_arn])
             make.allow("s3:GetObject", "s3:PutObject", on=storage.objects(ARCHIVE))
-        hooks = self._hooks(deployment, code, environment, storage)
+        hooks = self._hooks(deployment, environment, storage)
         grants.hooks(hooks, api.serve, dispatch)
         self._events(deployment, feedback)
-        operators = grants.operators(
-            OperatorsConstruct(
-                self,
-                "Operators",
-                deployment=deployment,
-                code=code,
-                environment=environment,
-                api=api,
-                sweep=dispatch.sweep,
-                gather=hooks.gather,
-            ),
-            dispatch,
-            hooks,
-        )
+        operators = grants.operators(self._operators(deployment, environment, api, dispatch, hooks), dispatch, hooks)
         grants.console(
             self._console(
                 deployment, code, {**environment, **schedules.environment, **lists.environment}, storage, api
@@ -191,21 +178,30 @@ class PosthasteStack(Stack):
         """Create a lane in its stack, which comes with its first lane. Names do not depend on its place."""
         name = deployment.stacks.get(credential.id, "")
         if name not in self._homes:
-            nested = NestedStack(
-                self,
-                f"Lanes-{name}",
-                description=f"Posthaste: lanes of stage {deployment.stage}",
-                suppress_template_indentation=True,
-            )
+            self._homes[name] = self._nested(deployment, f"Lanes-{name}", "lanes")
             if deployment.production and deployment.protect:
                 # CloudFormation changes what becomes of a resource only beside a change of resources (ADR 185).
-                CfnWaitConditionHandle(nested, "Protected")
-            self._homes[name] = (
-                nested,
-                bundling.asset(deployment.target, bytecode=deployment.bytecode),
-            )  # an asset is of one stack
+                CfnWaitConditionHandle(self._homes[name][0], "Protected")
         home, code = self._homes[name]
         return LaneConstruct(home, f"Lane-{credential.id}", deployment=deployment, code=code, credential=credential)
+
+    def _nested(self, deployment: DeploymentSettings, name: str, what: str) -> tuple[Construct, Code]:
+        """Return a new nested stack with an asset for it; on the local cloud this stack, which has all.
+
+        CloudFormation of the local cloud cannot update nested stacks.
+
+        Args:
+            what: the contents, for the description.
+        """
+        if deployment.local:
+            return self._homes[""]
+        nested = NestedStack(
+            self,
+            name,
+            description=f"Posthaste: {what} of stage {deployment.stage}",
+            suppress_template_indentation=True,
+        )
+        return nested, bundling.asset(deployment.target, bytecode=deployment.bytecode)  # an asset is of one stack
 
     def _express(
         self, deployment: DeploymentSettings, lanes: Sequence[LaneConstruct], senders: Sequence[Function]
@@ -214,33 +210,14 @@ class PosthasteStack(Stack):
 
         So no lane moves for them, and the stack holds as many as it did without.
         """
-        home: Construct = self
-        if not deployment.local:
-            home = NestedStack(
-                self,
-                "Express",
-                description=f"Posthaste: express queues of stage {deployment.stage}",
-                suppress_template_indentation=True,
-            )
+        home, _ = self._nested(deployment, "Express", "express queues")
         return [lane.express(home, sender) for lane, sender in zip(lanes, senders, strict=True)]
 
     def _hooks(
-        self, deployment: DeploymentSettings, code: Code, environment: Mapping[str, str], storage: Storage
+        self, deployment: DeploymentSettings, environment: Mapping[str, str], storage: Storage
     ) -> HooksConstruct:
-        """Create what posts to accounts' endpoints, on AWS in a nested stack of its own.
-
-        Args:
-            code: the common asset, as one of this stack.
-        """
-        home: Construct = self
-        if not deployment.local:
-            home = NestedStack(
-                self,
-                "Hooks",
-                description=f"Posthaste: webhooks to accounts of stage {deployment.stage}",
-                suppress_template_indentation=True,
-            )
-            code = bundling.asset(deployment.target, bytecode=deployment.bytecode)  # an asset is of one stack
+        """Create what posts to accounts' endpoints."""
+        home, code = self._nested(deployment, "Hooks", "webhooks to accounts")
         return HooksConstruct(
             home,
             "AccountHooks",
@@ -249,6 +226,32 @@ class PosthasteStack(Stack):
             environment=environment,
             records=storage.records,
             ops=storage.ops,
+        )
+
+    def _operators(
+        self,
+        deployment: DeploymentSettings,
+        environment: Mapping[str, str],
+        api: Api,
+        dispatch: Dispatch,
+        hooks: HooksConstruct,
+    ) -> OperatorsConstruct:
+        """Create what answers operators' commands.
+
+        Args:
+            dispatch: the construct of the sweeper.
+            hooks: the construct of the function that gathers.
+        """
+        home, code = self._nested(deployment, "Operate", "operators' function and policies")
+        return OperatorsConstruct(
+            home,
+            "Operators",
+            deployment=deployment,
+            code=code,
+            environment=environment,
+            api=api,
+            sweep=dispatch.sweep,
+            gather=hooks.gather,
         )
 
     def _console(

@@ -69,6 +69,8 @@ class Metric(StrEnum):
     """sweep: kinds of work that a run did not finish; the next run continues there."""
     STUCK = "StuckJobs"
     """sweep: jobs that should have moved on and have not."""
+    EXPRESS_WAIT = "ExpressWait"
+    """sweep: the most milliseconds that messages of small jobs have been due, with no worker at them."""
     GIVEN_UP = "JobsGivenUp"
     """sweep: jobs that were ended, since they had waited for a year."""
     TAKEN_OVER = "TakenOver"
@@ -108,4 +110,4 @@ GAUGES: Final = frozenset(
     }
 )
 """Told even where they are 0: others are left out then, since a series is paid for only in the hours it has a value."""
-MILLISECONDS: Final = frozenset({Metric.RECORD_AGE, Metric.CLOCK_SKEW})
+MILLISECONDS: Final = frozenset({Metric.RECORD_AGE, Metric.CLOCK_SKEW, Metric.EXPRESS_WAIT})

@@ -54,16 +54,6 @@ def bills() -> list[Bill]:
     ]
 
 
-def per_worker() -> float:
-    """Return how many single messages a second one sender sends: it has two leases, which mostly wait."""
-    with world(rate=RATE) as w:
-        warm(w)
-        w.post(recipients(1), BODY)
-        w.take()
-        w.send()
-        return SENDER_POINTERS / (w.take().aws_calls * CALL_SECONDS + PROVIDER_SECONDS + BASE_SECONDS)
-
-
 def bill(name: str, *, count: int, kinds: tuple[str, ...] = (DELIVERED,), sns: bool = False) -> Bill:
     """Send single messages through the metered engine, with their feedback, and write the bill.
 

@@ -25,6 +25,10 @@ ONE: Final = (
 )
 FEEDBACK_CPU: Final = "feedback: CPU per event"
 FAIR: Final = "a single mail behind another account's 5,000 at 14/s, fake time, from acceptance to the call: p95"
+SINGLES: Final = "single messages a second of one worker, rate not binding, 3 to 8 ms a call of a store, fake time"
+BURST: Final = (
+    "10,000 single messages posted in 20 s at a credential of 500/s with default workers, provider at 100 ms, fake time"
+)
 SHARED: Final = "the smaller part of two accounts with endless batches on one credential, fake time"
 LOWERED: Final = "a provider that takes 10 of the declared 20/s, fake time"
 KILLED: Final = "killed workers at 20 and 200/s, fake time"
@@ -64,6 +68,8 @@ SHORT: Final[Mapping[str, str]] = {
     ONE: "batch of one recipient",
     FEEDBACK_CPU: "CPU per event, feedback",
     FAIR: "single mail behind bulk, p95",
+    SINGLES: "single messages of one worker",
+    BURST: "10,000 single messages at 500 a second",
     SHARED: "smaller share of two accounts",
     LOWERED: "provider that lowered its rate",
     KILLED: "killed worker",

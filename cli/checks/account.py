@@ -1,5 +1,6 @@
 """Checks of the AWS account and region, which need no deployment."""
 
+import math
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -27,6 +28,11 @@ BULK_WRITES: Final = 0.5
 less."""
 SINGLE_WRITES: Final = 17
 """Write units of `records` a single message with one event about it. Those of indexes are not of the table's quota."""
+SINGLES_PER_WORKER: Final = 12
+"""Single messages a second of an express worker, to a provider that answers after 0.1 s. `make bench` counts them
+(docs/performance.md, "What a worker sends")."""
+MOST_WORKERS: Final = 450
+"""The most `workers` of all lanes together; infra/settings.py bounds what they reserve."""
 NEW_TABLE: Final = 4000
 """Write units per second that a new on-demand table takes, until it has grown; DynamoDB Developer Guide, "On-demand
 capacity mode"."""
@@ -110,6 +116,28 @@ def writes(answer: Mapping[str, Any], settings: Settings) -> Finding:
         do = RAISE.format("dynamodb", WRITES_QUOTA, single)
         return Finding("tables", Level.WARNING, says, f"if you send so many single messages: {do}")
     return Finding("tables", Level.OK, says)
+
+
+def singles(settings: Settings) -> list[Finding]:
+    """Compare each credential's rate with the single messages that its express workers send.
+
+    Batches and campaigns have workers of their own, which send at any rate. Few deployments send nothing but single
+    messages: so it is a warning.
+    """
+    name, found = "single messages", []
+    for c in settings.credentials:
+        sent, needed = c.express_workers * SINGLES_PER_WORKER, math.ceil(c.rate / SINGLES_PER_WORKER)
+        if c.retired or c.rate <= sent:
+            continue
+        says = (
+            f"{c.id} may send {c.rate:,g} messages a second, and its {c.express_workers} express workers send about "
+            f"{sent:,} single ones: a rate of single messages above that falls behind"
+        )
+        do = f'set "workers": {needed}' if needed <= MOST_WORKERS else "put several recipients into a batch"
+        found.append(
+            Finding(name, Level.WARNING, says, f"if you post so many single messages: {do} (docs/settings.md)")
+        )
+    return found or [Finding(name, Level.OK, "each credential's express workers send about as many as its rate allows")]
 
 
 def declared(settings: Settings, deployed: Settings | None) -> Finding:

@@ -247,6 +247,10 @@ def _writes(patient: Patient) -> list[Finding]:
     return [account.writes(quota, patient.settings)]
 
 
+def _singles(patient: Patient) -> list[Finding]:
+    return account.singles(patient.settings)
+
+
 def _address(patient: Patient) -> list[Finding]:
     import urllib3  # noqa: PLC0415 - loads when needed
 
@@ -311,6 +315,7 @@ CHECKS: Final = (
     Check("bootstrap", _bootstrap),
     Check("concurrency", _concurrency),
     Check("tables", _writes),
+    Check("single messages", _singles),
     *_of_providers(deployed=False),
     Check("secrets", look, local=True),
     Check("identities", identities, local=True),

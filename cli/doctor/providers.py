@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cli.checks import Finding, secrets
+from cli.checks import Finding
 from cli.doctor.context import Patient
 from cli.doctor.secrets import own_keys
 from shared.contracts import ENV_FEEDBACK_QUEUE_URL, Credential, secret_name
-from shared.providers.checks import look_of
+from shared.providers.checks import look_of, read_secret
 from shared.providers.needs import NeededCheck, names, needs_of, topic_output
 
 
@@ -52,7 +52,7 @@ class _Seen:
         return own_keys(self.patient, credential)
 
     def secret(self, credential: Credential) -> Mapping[str, str]:
-        return secrets.read(credential, self.patient.secret(secret_name(self.patient.settings.stage, credential.id)))[0]
+        return read_secret(credential, self.patient.secret(secret_name(self.patient.settings.stage, credential.id)))[0]
 
     def senders(self, credentials: Sequence[Credential]) -> Collection[str]:
         accounts = self.patient.found.accounts(self.patient.clock)

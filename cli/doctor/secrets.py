@@ -7,6 +7,8 @@ from typing import Final
 from cli.checks import Finding, Level, secrets
 from cli.doctor.context import Patient
 from shared.contracts import Credential, secret_name, unsubscribe_secret_name, webhook_secret_name
+from shared.providers import checks
+from shared.providers.checks import judge_secret
 
 IDENTITIES_MB: Final = 50
 """Megabytes of the table of identities that are read at most: some 200,000 accounts, for a cent."""
@@ -20,7 +22,7 @@ def look(patient: Patient) -> Iterator[Finding]:
     stage = patient.settings.stage
     for credential in patient.settings.credentials:
         name = secret_name(stage, credential.id)
-        judge = partial(secrets.judge, credential, url=patient.url, clock=patient.clock)
+        judge = partial(judge_secret, credential, url=patient.url, clock=patient.clock)
         yield from _of_secret(patient, f"secret {credential.id}", name, judge)
         text, name = patient.read.get(name, ""), webhook_secret_name(stage, credential.id)
         if secrets.verifying(credential, text):
@@ -46,7 +48,7 @@ def own_keys(patient: Patient, credential: Credential) -> bool:
     from botocore.exceptions import ClientError  # noqa: PLC0415 - loads botocore
 
     try:
-        return secrets.own_keys(patient.secret(secret_name(patient.settings.stage, credential.id)))
+        return checks.own_keys(patient.secret(secret_name(patient.settings.stage, credential.id)))
     except ClientError:  # the check of secrets says so
         return False
 

@@ -8,7 +8,8 @@ message here repeats any part of what was read.
 import json as codec
 import re
 import sys
-from collections.abc import Mapping
+import uuid
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -17,10 +18,10 @@ import typer
 from cli.client import LARGEST_PAGE, connect
 from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
 from cli.errors import Failed, Misused, NotFound
+from cli.operating.door import OperatorClient, door
 from cli.output import Json, emit, emit_all, say, table, tables, tell
-from shared.adapters.clock import SystemClock
 from shared.contracts import TEST_CREDENTIAL, Credential, secret_name, webhook_secret_name
-from shared.providers.registry import secret_fields, verifying
+from shared.providers.registry import verifying
 
 app = typer.Typer(help="Provider accounts, declared in cdk.json.", no_args_is_help=True)
 
@@ -63,6 +64,7 @@ def _row(item: Mapping[str, Any]) -> dict[str, Any]:
 
 @app.command("set")
 def set_secret(
+    ctx: typer.Context,
     credential_id: Annotated[str, typer.Argument(metavar="CREDENTIAL_ID", help="As in cdk.json.")],
     file: Annotated[
         Path | None,
@@ -81,15 +83,13 @@ def set_secret(
         raise Misused("this is not a credential's id: use the `id` of an entry of `credentials` in cdk.json")
     if credential_id == TEST_CREDENTIAL:
         raise Misused("the built-in credential `test` has no secret")
-    found = deployment(stage, aws=aws)
-    with aws_errors(found.where):
-        credential = _declared(found, credential_id, force=force)
-        text, fields = _object(_read(file, credential))
-        if credential is not None and not force:
-            _judge(credential, text)
-        if credential is not None:
-            _split(found, credential, text)
-        found.put_secret(credential_id, text)
+    with door(ctx, stage, aws=aws) as (client, found):
+        form = _form(client, found, credential_id)
+        text, fields = _object(_read(file, form["fields"]))
+        body = {"secret": text, "force": force, "request": uuid.uuid4().hex}
+        done = client.send("PUT", f"/secrets/{credential_id}", body)
+    if not done["stored"]:
+        raise _refused(form, done["faults"])
     if json:
         emit({"credential_id": credential_id, "stage": found.stage, "fields": fields})
     else:
@@ -126,61 +126,57 @@ def split_secrets(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
 
 
 def _split(found: OperatedDeployment, credential: Credential, text: str) -> bool:
-    """Store what verifies a credential's webhooks apart from what sends; False if it is there, or there is none."""
+    """Store what verifies a credential's webhooks apart from what sends; False if it is there, or there is none.
+
+    This reads the secrets itself: the stack of the version before has no operators' function that could.
+    """
+    from shared.adapters.secrets import SecretStore  # noqa: PLC0415 - loads botocore
+
     own = verifying(credential.provider, codec.loads(_object(text)[0]))
     wanted = codec.dumps(own, separators=(",", ":"))
     if not own or found.secret(webhook_secret_name(found.stage, credential.id)) == wanted:
         return False
-    found.put_verifying(credential.id, wanted)
+    store = SecretStore(found.client("secretsmanager"), found.stage)
+    store.put_verifying(credential.id, wanted, uuid.uuid4().hex)
     return True
 
 
-def _declared(found: OperatedDeployment, credential_id: str, *, force: bool) -> Credential | None:
-    """Return a credential as it is deployed; None if that cannot be found out and `force` says that it need not be.
+def _form(client: OperatorClient, found: OperatedDeployment, credential_id: str) -> dict[str, Any]:
+    """Return the provider of a credential and the fields of its secret.
 
     Raises:
         NotFound: the deployment declares no such credential.
     """
     try:
-        declared = found.settings().credentials
-    except NotFound:
-        if force:
-            return None
-        raise
-    known = next((c for c in declared if c.id == credential_id), None)
-    if known is None and not force:
+        return client.get(f"/secrets/{credential_id}")
+    except NotFound as unknown:
+        if unknown.problem != "credential_not_found":
+            raise
         raise NotFound(
             f"stage {found.stage} in {found.where} declares no credential {credential_id}: "
             "declare it in cdk.json and deploy first"
-        )
-    return known
+        ) from None
 
 
-def _judge(credential: Credential, text: str) -> None:
-    """Raise Failed if a secret cannot work, or not all of it can; no value is shown."""
-    from cli.checks import Level  # noqa: PLC0415 - the providers' code takes a while to load
-    from cli.checks.secrets import judge  # noqa: PLC0415
-
-    wrong = [x for x in judge(credential, text, "", SystemClock()) if x.level in (Level.ERROR, Level.WARNING)]
-    if not wrong:
-        return
-    for x in wrong:
-        tell(f"{x.level}: {x.says}")
-    names = ", ".join(f.name + ("" if f.required else " (optional)") for f in secret_fields(credential.provider))
-    raise Failed(
-        f"the secret of {credential.id} was not stored; what was stored before is unchanged. "
-        f"Its provider is {credential.provider}, whose fields are: {names or 'none'}. "
+def _refused(form: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> Failed:
+    """Show why a secret was not stored; return the error that says so. No value is shown."""
+    for x in faults:
+        tell(f"{x['level']}: {x['says']}")
+    names = ", ".join(f["name"] + ("" if f["required"] else " (optional)") for f in form["fields"])
+    return Failed(
+        f"the secret of {form['credential_id']} was not stored; what was stored before is unchanged. "
+        f"Its provider is {form['provider']}, whose fields are: {names or 'none'}. "
         "Add --force to store it all the same"
     )
 
 
-def _read(file: Path | None, credential: Credential | None) -> str:
+def _read(file: Path | None, fields: Sequence[Mapping[str, Any]]) -> str:
     try:
         if file is not None:
             with file.open("rb") as source:
                 raw = source.read(MAX_SECRET + 1)
         elif sys.stdin.isatty():
-            return _asked(credential)
+            return _asked(fields)
         else:
             raw = sys.stdin.buffer.read(MAX_SECRET + 1)
     except (OSError, ValueError) as error:  # the name is not repeated: somebody may have put the secret there
@@ -194,15 +190,13 @@ def _read(file: Path | None, credential: Credential | None) -> str:
         raise Misused("the secret is not UTF-8 text") from None
 
 
-def _asked(credential: Credential | None) -> str:
+def _asked(fields: Sequence[Mapping[str, Any]]) -> str:
     """Ask for each field of the provider's secret, without showing what is typed."""
-    if credential is None:
-        return str(typer.prompt(f"JSON object, e.g. {EXAMPLE}", hide_input=True, err=True))
     given: dict[str, str] = {}
-    for field in secret_fields(credential.provider):
-        asked = f"{field.name}: {field.about}" + ("" if field.required else " (optional)")
+    for field in fields:
+        asked = f"{field['name']}: {field['about']}" + ("" if field["required"] else " (optional)")
         value = str(typer.prompt(asked, hide_input=True, err=True, default="", show_default=False)).strip()
-        given |= {field.name: value} if value else {}
+        given |= {field["name"]: value} if value else {}
     return codec.dumps(given)
 
 

@@ -30,6 +30,7 @@ def handler(_event: Any, context: Any) -> dict[str, Any]:
         Metric.TAKEN_OVER: swept.taken_over,
         Metric.REPOINTED: swept.pointed,
         Metric.GIVEN_UP: swept.given_up,
+        Metric.EXPRESS_WAIT: max(swept.express_wait_ms.values(), default=0),
     }
     if swept.stuck is not None:
         figures[Metric.STUCK] = len(swept.stuck)

@@ -14,6 +14,7 @@ from shared.lazy import PartOf, lazy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shared.adapters import secrets
     from shared.adapters.dynamo import listing
     from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.dynamo.erasure import erasing
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from shared.engine.jobs import stop
     from shared.engine.mails import dropping
 else:
+    (secrets,) = lazy("shared.adapters", "secrets")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
@@ -74,6 +76,7 @@ class OperateServices(Deployment):
             pool=pool.ThreadPool(),
         )
     )
+    secret_store = part(lambda d: secrets.SecretStore(d.secretsmanager, d.settings.stage))
     waiting_mails = part(
         lambda d: dropping.WaitingMails(ledgers=d.ledgers, journal=d.journal, pool=pool.ThreadPool(), clock=d.clock)
     )

@@ -1,10 +1,13 @@
-"""The operators' function, its routes behind IAM, and the policies that grant them."""
+"""The operators' function, its routes behind IAM, and the policies that grant them.
+
+On AWS they are in a nested stack, so that they take no room from the lanes. The stack itself has their outputs.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from aws_cdk import CfnOutput, Stack
-from aws_cdk.aws_apigatewayv2 import HttpMethod
+from aws_cdk.aws_apigatewayv2 import HttpMethod, HttpRoute, HttpRouteKey
 from aws_cdk.aws_apigatewayv2_authorizers import HttpIamAuthorizer
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from aws_cdk.aws_iam import ManagedPolicy, PolicyStatement
@@ -21,6 +24,7 @@ POLICIES: Final[Mapping[str, Sequence[str]]] = {
     "Viewer": ("GET/operate/*",),
     "Operator": ("GET/operate/*", "*/operate/queues/*", "*/operate/switches/*", "*/operate/jobs/*"),
     "Eraser": ("GET/operate/*", "*/operate/erase/*"),
+    "KeyAdmin": ("GET/operate/*", "*/operate/secrets/*"),
 }
 """Policy → the methods and paths that it grants."""
 
@@ -51,6 +55,13 @@ class OperatorsConstruct(Construct):
         sweep: Function,
         gather: Function,
     ) -> None:
+        """Create them.
+
+        Args:
+            scope: the stack, nested on AWS.
+            code: the common asset, as one of that stack.
+            api: of the stack itself, which has the outputs.
+        """
         super().__init__(scope, construct_id)
         self.serve = Function(
             self,
@@ -66,9 +77,11 @@ class OperatorsConstruct(Construct):
                 contracts.ENV_GATHER_FUNCTION: gather.function.function_arn,
             },
         )
-        api.http.add_routes(
-            path=contracts.OPERATE_PATH,
-            methods=[HttpMethod.ANY],
+        HttpRoute(
+            self,
+            "Route",
+            http_api=api.http,
+            route_key=HttpRouteKey.with_(contracts.OPERATE_PATH, HttpMethod.ANY),
             integration=HttpLambdaIntegration("Operators", self.serve.function),
             authorizer=HttpIamAuthorizer(),
         )
@@ -77,7 +90,7 @@ class OperatorsConstruct(Construct):
             policy = ManagedPolicy(
                 self,
                 name,
-                description=f"Posthaste, stage {deployment.stage}: {name.lower()} of the deployment",
+                description=f"Posthaste, stage {deployment.stage}: {name} of the deployment",
                 statements=[
                     PolicyStatement(
                         actions=["execute-api:Invoke"],
@@ -93,4 +106,4 @@ class OperatorsConstruct(Construct):
                     ),
                 ],
             )
-            CfnOutput(stack, f"{name}Policy", value=policy.managed_policy_arn)
+            CfnOutput(Stack.of(api), f"{name}Policy", value=policy.managed_policy_arn)

@@ -32,6 +32,9 @@ QUEUE_AGE: Final = 1800
 HOOKS_AGE: Final = 300
 """Seconds that a hint about events for endpoints may wait; workers hand a busy endpoint on after seconds."""
 STREAM_LAG_MS: Final = 60_000
+SINGLES_LATE_MS: Final = 60_000
+"""For how long a due message of a small job may wait for a worker. One whose pointer is lost is seen at this age in two
+runs of the sweeper, and then has a new one."""
 UNKNOWN_LEAST: Final = 5
 UNKNOWN_SHARE: Final = 1
 """Percent. A worker that dies leaves a window of each lease, up to 200 messages, of unknown fate; a healthy provider
@@ -229,6 +232,17 @@ def sweeper(stage: str) -> Iterable[Watch]:
         figures.ours(stage, metrics.Service.SWEEP, metrics.Metric.SWEEP_INCOMPLETE, MINUTE, statistic="Maximum"),
         0,
         periods=5,
+    )
+    yield Watch(
+        "singles-late",
+        "singles-late",
+        "Messages of small jobs have waited for over a minute, though they are due and nothing is paused: more are "
+        "posted than a lane's express workers send.",
+        # Not the queues' own age: it counts what is delayed or in flight, and costs a metric for each lane (ADR 219).
+        figures.ours(stage, metrics.Service.SWEEP, metrics.Metric.EXPRESS_WAIT, MINUTE, statistic="Maximum"),
+        SINGLES_LATE_MS,
+        periods=5,
+        breaching=3,
     )
     yield Watch(
         "jobs-stuck",

@@ -195,10 +195,14 @@ class Monitoring(Construct):
         board.add_widgets(
             _graph("Words of providers", self._by_provider(name.WORDS, minute, metrics.Service.TRACK)),
             _graph(
-                "Age of stream records (ms)",
+                "Age of stream records, longest wait of a small job (ms)",
                 [
-                    figures.ours(self._deployment.stage, service, name.RECORD_AGE, minute, statistic="Maximum")
-                    for service in (metrics.Service.PLAN, metrics.Service.LOG)
+                    figures.ours(self._deployment.stage, service, n, minute, statistic="Maximum")
+                    for service, n in (
+                        (metrics.Service.PLAN, name.RECORD_AGE),
+                        (metrics.Service.LOG, name.RECORD_AGE),
+                        (metrics.Service.SWEEP, name.EXPRESS_WAIT),
+                    )
                 ],
             ),
             _graph(

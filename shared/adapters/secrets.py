@@ -5,7 +5,7 @@ Those of credentials are empty until the operator fills them in; what signs link
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
@@ -101,6 +101,61 @@ class Secrets:
         except (BotoConnectionError, HTTPClientError) as error:
             raise Retriable("secrets") from error
         return answer.get("SecretString", "")
+
+
+class SecretStore:
+    """Stores secrets of credentials, and reads none.
+
+    Args:
+        stage: the deployment's stage, part of every secret's name.
+    """
+
+    def __init__(self, client: "SecretsManagerClient", stage: str) -> None:
+        self._client = client
+        self._stage = stage
+
+    def key(self, credential_id: str) -> str:
+        """Return the KMS key that a credential's secret has, empty for the key that AWS owns.
+
+        Raises:
+            KeyError: there is no such secret.
+        """
+        name = secret_name(self._stage, credential_id)
+        try:
+            return self._client.describe_secret(SecretId=name).get("KmsKeyId", "")
+        except self._client.exceptions.ResourceNotFoundException:
+            raise KeyError(name) from None
+
+    def put(self, credential_id: str, text: str, request: str) -> None:
+        """Store a credential's secret.
+
+        Args:
+            request: an id of 32 to 64 characters; a repeat with the same one makes no other version.
+        """
+        name = secret_name(self._stage, credential_id)
+        self._client.put_secret_value(SecretId=name, SecretString=text, ClientRequestToken=request)
+
+    def put_verifying(self, credential_id: str, text: str, request: str) -> None:
+        """Store what verifies a credential's webhooks, in a secret that the first call makes; else as `put` does.
+
+        The key of the credential's own secret encrypts it.
+
+        Raises:
+            KeyError: the credential has no secret of its own.
+        """
+        name = webhook_secret_name(self._stage, credential_id)
+        try:
+            self._client.put_secret_value(SecretId=name, SecretString=text, ClientRequestToken=request)
+        except self._client.exceptions.ResourceNotFoundException:
+            key = self.key(credential_id)
+            encrypted: dict[str, Any] = {"KmsKeyId": key} if key else {}
+            self._client.create_secret(
+                Name=name,
+                Description=f"Posthaste: what verifies the webhooks of credential {credential_id}",
+                SecretString=text,
+                ClientRequestToken=request,
+                **encrypted,
+            )
 
 
 def _parse(whose: str, text: str) -> Mapping[str, str]:

@@ -124,6 +124,7 @@ class Act(StrEnum):
     CREDENTIAL_RESUMED = "credential.resumed"
     RATE_SET = "credential.rate_set"
     BREAKER_CLOSED = "credential.breaker_closed"
+    CREDENTIAL_SET = "credential.set"
     ALL_PAUSED = "deployment.paused"
     ALL_RESUMED = "deployment.resumed"
     REDRIVE_BEGUN = "queue.redrive_begun"

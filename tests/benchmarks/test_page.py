@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import COST, MARK, REST_MARK, ROOT, insert, printed
-from benchmarks.counting import cost, counted, rest, singles
+from benchmarks.__main__ import COST, MARK, PERFORMANCE, REST_MARK, ROOT, SINGLES_MARK, insert, printed
+from benchmarks.counting import cost, counted, express, rest
+from cli.checks import account
+from infra.schema import MIN_WORKERS
+from infra.settings import MESSAGES_PER_WORKER
+from tests.engine.fairness import LATENCY
 
 PRICE = re.compile(r"\$(\d+\.\d\d)\b")
-THROTTLES = "runbooks/function-throttles.md"
 
 
 def test_what_was_printed_is_read_again_and_nothing_else_is_changed(tmp_path: Path) -> None:
@@ -73,10 +76,22 @@ def test_the_page_has_the_counted_figures() -> None:
 
 
 @pytest.mark.slow
-def test_pages_say_how_many_single_messages_a_worker_sends() -> None:
-    speed = round(singles.per_worker())
-    for page, words in (
-        ("settings.md", "A worker sends about {} single messages a second"),
-        (THROTTLES, "and about {} single ones"),
-    ):
-        assert words.format(speed) in (ROOT / "docs" / page).read_text("utf-8")
+def test_the_page_has_what_express_workers_send_and_the_doctor_goes_by_it() -> None:
+    assert [(row.name, row.met) for row in express.measure() if not row.met] == []
+    assert printed(PERFORMANCE, SINGLES_MARK) == express.markdown()
+    assert round(express.per_worker(LATENCY)) == account.SINGLES_PER_WORKER
+
+
+@pytest.mark.parametrize(
+    "page", ["settings.md", "first-deploy.md", "runbooks/function-throttles.md", "runbooks/singles-late.md"]
+)
+def test_pages_say_how_many_messages_of_each_kind_a_worker_sends(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    large, single = MESSAGES_PER_WORKER, account.SINGLES_PER_WORKER
+    assert f"A worker sends about {large:,} messages a second of large jobs, and about {single} single ones" in text
+    assert "performance.md#single-messages" in text
+
+
+def test_the_guide_of_a_first_deployment_says_what_the_default_workers_send() -> None:
+    most = MIN_WORKERS * account.SINGLES_PER_WORKER
+    assert f"more than {most} single messages a second" in (ROOT / "docs" / "first-deploy.md").read_text("utf-8")

@@ -84,8 +84,12 @@ class OperatorsFunction:
             },
             "body": body.decode(),
         }
-        reply = respond(event, uuid.uuid4().hex, lambda: OperateServices(self.environment(), self.clock))
+        reply = respond(event, uuid.uuid4().hex, self.services)
         return reply["statusCode"], reply["headers"], reply["body"].encode()
+
+    def services(self) -> OperateServices:
+        """Return the function's services."""
+        return OperateServices(self.environment(), self.clock)
 
     def environment(self) -> dict[str, str]:
         """Return the function's variables."""

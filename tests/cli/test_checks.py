@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from cli.checks import Finding, Level, account, first, secrets, stack
-from infra.settings import providers
+from infra.settings import MAX_RESERVED, providers
 from shared.contracts import Credential, Settings
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.switches import Switches
+from shared.providers.checks import judge_secret, own_keys
 from shared.providers.registry import secret_fields
 from shared.providers.ses import checks as ses
 from simulator.registry import providers as simulated
@@ -75,6 +76,23 @@ def test_five_thousand_single_messages_a_second_are_too_many_for_a_table() -> No
     assert "2,500 in batches and campaigns, and 85,000 as single messages" in found.says
     assert "2,353 of those a second, a new one 235" in found.says
     assert "--desired-value 85000" in found.do
+
+
+def test_rates_above_what_express_workers_send_are_a_warning_with_the_workers_that_would() -> None:
+    enough = Credential("enough", "ses", "email", 2 * account.SINGLES_PER_WORKER)
+    gone = Credential("gone", "ses", "email", 5000, retired=True)
+    assert levels(account.singles(Settings("dev", (enough, gone), {}))) == [OK]
+    ses, huge = Credential("ses", "ses", "email", 500, workers=3), Credential("huge", "ses", "email", 5412)
+    found = account.singles(Settings("dev", (enough, ses, huge), {}))
+    assert levels(found) == [WARNING, WARNING]
+    assert "ses may send 500 messages a second, and its 3 express workers send about 36 single ones" in found[0].says
+    assert found[0].do == 'if you post so many single messages: set "workers": 42 (docs/settings.md)'
+    assert '"workers"' not in found[1].do, "more than a deployment has"
+
+
+def test_no_more_workers_are_named_than_all_lanes_have_together() -> None:
+    """Each reserves two, beside the lane of test keys and the webhooks to accounts."""
+    assert 2 * account.MOST_WORKERS <= MAX_RESERVED
 
 
 def test_settings_that_differ_are_named() -> None:
@@ -188,7 +206,7 @@ def test_every_provider_says_itself_what_its_secret_lacks() -> None:
         credential = Credential("one", provider, channel, 1, base_url=base)
 
         def of(some: dict[str, str], credential: Credential = credential) -> list[Finding]:
-            return secrets.judge(credential, json.dumps(some), "https://mail.example.com", FakeClock())
+            return judge_secret(credential, json.dumps(some), "https://mail.example.com", FakeClock())
 
         assert levels(of(fields)) == [OK], provider
         for name in fields:
@@ -198,7 +216,7 @@ def test_every_provider_says_itself_what_its_secret_lacks() -> None:
             assert "https://mail.example.com/webhooks/mailgun/one" in found.do
     assert (
         "no_key"
-        in secrets.judge(
+        in judge_secret(
             Credential("one", "sendgrid", "email", 1),
             json.dumps({"api_key": "x", "webhook_public_key": "x"}),
             "",
@@ -211,7 +229,7 @@ def test_every_provider_says_itself_what_its_secret_lacks() -> None:
     "text", ["", "  ", "hush", '"hush"', '["hush"]', '{"api_key": 1}', '{"api_key": {"x": "hush"}}']
 )
 def test_a_malformed_secret_is_an_error_and_never_shown(text: str) -> None:
-    found = secrets.judge(Credential("one", "sendgrid", "email", 1), text, "", FakeClock())
+    found = judge_secret(Credential("one", "sendgrid", "email", 1), text, "", FakeClock())
     assert levels(found) == [ERROR]
     assert "hush" not in str(found)
 
@@ -298,11 +316,11 @@ def test_doctor_reports_pauses_and_lowered_rates() -> None:
 
 def test_keys_of_ones_own_are_seen_and_half_of_them_is_an_error() -> None:
     pair = {"access_key_id": "AKIA", "secret_access_key": "hush"}
-    assert secrets.own_keys(json.dumps(pair))
-    assert not any(secrets.own_keys(text) for text in ("", "{}", "[]", "x", '{"access_key_id": "AKIA"}'))
-    assert levels(secrets.judge(ONE, json.dumps(pair), "https://mail.example.com", FakeClock())) == [OK]
+    assert own_keys(json.dumps(pair))
+    assert not any(own_keys(text) for text in ("", "{}", "[]", "x", '{"access_key_id": "AKIA"}'))
+    assert levels(judge_secret(ONE, json.dumps(pair), "https://mail.example.com", FakeClock())) == [OK]
     for name in pair:
-        half = secrets.judge(ONE, json.dumps({**pair, name: " "}), "https://mail.example.com", FakeClock())
+        half = judge_secret(ONE, json.dumps({**pair, name: " "}), "https://mail.example.com", FakeClock())
         assert (levels(half), "role signs" in half[0].says, "hush" in str(half)) == ([ERROR], True, False)
 
 

@@ -1,4 +1,6 @@
+import io
 import json
+import logging
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,13 +9,17 @@ from typing import Any
 import boto3
 import pytest
 
+from functions.operate.handler import logger, respond
 from infra.settings import providers
+from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.secrets import SecretStore
 from shared.contracts import ENV_SETTINGS, Credential, Settings, secret_name, webhook_secret_name
 from shared.ports import BadSignature
-from shared.providers import registry
+from shared.providers import checks, registry
 from shared.providers.registry import AwsAccount, Needs
-from tests.cli.conftest import public_key, stored_secret
+from tests.cli.conftest import everything_stored, public_key, stored_secret
 from tests.cli.fakes import Answer, FakeApi, FakeClock, Run
+from tests.cli.operators import ARN, OperatorsFunction
 
 SECRET = "SG.hush-hush-0123456789"
 GOOD = json.dumps({"api_key": SECRET, "webhook_public_key": public_key()})
@@ -31,7 +37,8 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 
 @pytest.fixture(autouse=True)
-def declared(monkeypatch: pytest.MonkeyPatch) -> None:
+def declared(operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch) -> None:
+    operators.settings = SETTINGS
     monkeypatch.setenv(ENV_SETTINGS, SETTINGS.dumps())
 
 
@@ -138,6 +145,86 @@ def test_what_verifies_webhooks_is_stored_apart_from_what_sends(run: Run) -> Non
         json.loads(stored_secret(name=webhook_secret_name) or "")["webhook_public_key"]
         == public_key() + "," + public_key()
     )
+
+
+@pytest.mark.promise(9)
+def test_the_audit_log_names_who_set_which_credential(run: Run, operators: OperatorsFunction) -> None:
+    operators.arn = "arn:aws:sts::123456789012:assumed-role/Keys/ann"
+    assert run("credential", "set", "sendgrid-main", input=GOOD).code == 0
+    assert run("credential", "set", "sendgrid-main", input=json.dumps({"api_key": SECRET})).code == 1
+    entries = [(x["action"], x["subject"], x["actor"], x["data"]) for x in run("audit", "--json").lines]
+    actor = "operator:123456789012:assumed-role/Keys/ann"
+    assert entries == [("credential.set", "sendgrid-main", actor, {"fields": 2})], "a refused secret changes nothing"
+
+
+@pytest.mark.promise(9)
+def test_no_secret_is_set_without_an_entry_of_the_audit_log(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DynamoJournal, "write", fails)
+    assert run("credential", "set", "sendgrid-main", input=GOOD).code == 1
+    assert (stored_secret(), stored_secret(name=webhook_secret_name)) == (None, None)
+
+
+def fails(*_: object) -> None:
+    raise RuntimeError(GOOD)
+
+
+def event(body: str) -> dict[str, Any]:
+    """Return a change of a secret as a client sends it that checks nothing."""
+    context = {"http": {"method": "PUT"}, "authorizer": {"iam": {"userArn": ARN}}}
+    return {"rawPath": "/operate/secrets/sendgrid-main", "requestContext": context, "body": body}
+
+
+@pytest.mark.promise(9)
+def test_nothing_of_a_secret_is_in_a_log_line_an_answer_or_the_tables(
+    run: Run, operators: OperatorsFunction, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    lines = io.StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", lines)
+    seen: list[str] = []
+    for text in (GOOD, json.dumps({"apikey": SECRET}), json.dumps({SECRET: SECRET})):
+        done = run("credential", "set", "sendgrid-main", input=text)
+        seen += [done.out, done.err]
+    for secret in (GOOD, SECRET, [SECRET], {SECRET: 1}, json.dumps({SECRET: 1}), json.dumps({"api_key": [SECRET]})):
+        for more in ({"request": "0" * 32, "force": True}, {"request": SECRET}, {}):
+            body = json.dumps({"secret": secret, **more})
+            seen += [json.dumps(respond(event(x), "r", operators.services)) for x in (body, body[:-1])]
+    for owner, name in ((DynamoJournal, "write"), (SecretStore, "put"), (checks, "judge_secret")):
+        monkeypatch.setattr(owner, name, fails)
+        done = run("credential", "set", "sendgrid-main", input=GOOD)
+        assert done.code == 1
+        seen += [done.out, done.err]
+    logged = lines.getvalue()
+    assert all(code in logged for code in ("validation_failed", "malformed_json", "internal_error"))
+    seen += [logged, *(repr(vars(x)) for x in caplog.records if x.name == "operate"), everything_stored()]
+    assert [x for x in seen if SECRET in x] == []
+
+
+def test_a_repeat_after_a_lost_answer_makes_no_second_version(
+    run: Run, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = operators.answer
+    lost: list[tuple[int, dict[str, str], bytes]] = [(503, {}, b"")]
+
+    def once_lost(method: str, *request: Any) -> tuple[int, dict[str, str], bytes]:
+        found = answer(method, *request)
+        return lost.pop() if method == "PUT" and lost else found
+
+    monkeypatch.setattr(operators, "answer", once_lost)
+    assert run("credential", "set", "sendgrid-main", input=GOOD).code == 0
+    assert [method for method, _ in operators.asked] == ["GET", "PUT", "PUT"]
+    client = boto3.client("secretsmanager", "us-east-1")
+    for name in (secret_name, webhook_secret_name):
+        versions = client.list_secret_version_ids(SecretId=name("dev", "sendgrid-main"))["Versions"]
+        assert len(versions) == 1, name
+
+
+def test_a_secret_that_somebody_has_deleted_is_exit_code_3(run: Run) -> None:
+    client = boto3.client("secretsmanager", "us-east-1")
+    client.delete_secret(SecretId=secret_name("dev", "sendgrid-main"), ForceDeleteWithoutRecovery=True)
+    done = run("credential", "set", "sendgrid-main", input=GOOD)
+    assert (done.code, "no secret posthaste-dev/credential/sendgrid-main" in done.err) == (3, True)
+    assert run("audit", "--json").lines == []
 
 
 @pytest.mark.slow

@@ -19,8 +19,10 @@ from moto.server import ThreadedMotoServer
 from cli.deployment import aws_errors, deployment
 from cli.errors import Failed, NotAuthorised, NotFound
 from shared.contracts import Credential, Settings, secret_name
+from shared.providers.registry import secret_fields
 from tests.cli.conftest import TABLE, deploy, stored_secret
 from tests.cli.fakes import Run
+from tests.cli.operators import OperatorsFunction
 
 
 @pytest.fixture
@@ -62,8 +64,10 @@ def test_a_table_that_is_gone_is_exit_code_3(run: Run, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_functions_own_settings_name_the_stage(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings("blue", (Credential("sg", "sendgrid", "email", 1),), {})
+def test_a_functions_own_settings_name_the_stage(
+    run: Run, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = operators.settings = Settings("blue", (Credential("sg", "sendgrid", "email", 1),), {})
     monkeypatch.setenv("POSTHASTE_SETTINGS", settings.dumps())
     boto3.client("secretsmanager", region_name="us-east-1").create_secret(Name=secret_name("blue", "sg"))
     assert run("credential", "set", "sg", "--force", "--json", input='{"api_key": "k"}').json["stage"] == "blue"
@@ -177,20 +181,20 @@ def test_aws_passes_the_local_cloud_by(run: Run, local: dict[str, Any], monkeypa
 
 
 @pytest.mark.slow
-def test_a_prompt_shows_nothing_of_the_secret(local: dict[str, Any]) -> None:
+@pytest.mark.usefixtures("aws", "folder")
+def test_a_prompt_shows_nothing_of_the_secret(operators: OperatorsFunction) -> None:
     """The real command on a real terminal: what the terminal echoes is read back."""
-    boto3.client("secretsmanager", region_name="us-east-1", **local).create_secret(
-        Name=secret_name("dev", "sendgrid-main")
-    )
+    operators.settings = Settings("dev", (Credential("sendgrid-main", "sendgrid", "email", 1),), {})
     ours, theirs = pty.openpty()
-    command = ("credential", "set", "sendgrid-main", "--force")  # nothing is deployed that would name its fields
+    command = ("credential", "set", "sendgrid-main", "--force")
     words = [sys.executable, "-c", "from cli.main import main; main()", *command]
     with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, start_new_session=True) as child:
         assert child.stderr is not None
         prompt = b""
-        while not prompt.endswith(b"}: "):  # the last blank is written once the echo is off
-            prompt += child.stderr.read(1) or pytest.fail("no prompt")
-        os.write(ours, b'{"api_key": "SG.hush"}\n')
+        for field, value in zip(secret_fields("sendgrid"), (b"SG.hush", b""), strict=True):
+            while not prompt.endswith(f"{field.about}: ".encode()):  # the last blank is written once the echo is off
+                prompt += child.stderr.read(1) or pytest.fail("no prompt")
+            os.write(ours, value + b"\n")
         rest = child.stderr.read()
         assert child.wait(30) == 0
     os.close(theirs)
@@ -206,7 +210,7 @@ def test_a_prompt_shows_nothing_of_the_secret(local: dict[str, Any]) -> None:
     os.close(ours)
     assert b"stored" in shown.getvalue()
     assert b"hush" not in shown.getvalue() + prompt + rest
-    assert json.loads(stored_secret(**local) or "") == {"api_key": "SG.hush"}
+    assert json.loads(stored_secret() or "") == {"api_key": "SG.hush"}
 
 
 @pytest.mark.usefixtures("aws")

@@ -151,6 +151,7 @@ def test_a_healthy_deployment_is_ok_in_every_respect(stage: Stage) -> None:
         "bootstrap",
         "concurrency",
         "tables",
+        "single messages",
         f"ses {REGION}",
         f"ses {REGION} identities",
         "secret ses-main",
@@ -360,7 +361,8 @@ def test_what_a_local_cloud_cannot_know_is_never_ok() -> None:
     blind = [x for x in CHECKS if not x.local]
     found = list(examine(Stage(local=True).patient(), blind))
     assert {x.level for x in found} == {Level.SKIPPED}
-    aws = {"bootstrap", "concurrency", "tables", "ses", "ses events", "aws-sms", "aws-sms trial", "alarms", "names"}
+    aws = {"bootstrap", "concurrency", "tables", "single messages", "names", "alarms"}
+    aws |= {"ses", "ses events", "aws-sms", "aws-sms trial"}
     assert aws == {x.check for x in found}
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 import boto3
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from infra.local import emulator, processes
-from shared.contracts import ENV_RECORDS_TABLE, prefix
+from shared.contracts import ENV_RECORDS_TABLE, prefix, secret_name, webhook_secret_name
 from shared.domain.exports import header, rows
 from tests.deployed.api import Api
 from tests.deployed.inside import Inside
@@ -158,9 +159,31 @@ def test_a_viewer_reads_what_the_functions_logged(operator: Any, call: Call) -> 
     assert processes.wait_for(logged, 30)
 
 
+def test_who_administers_keys_sets_a_secret_by_the_function_s_rights(
+    inside: Inside, aws: Aws, operator: Any, call: Call, tmp_path: Path
+) -> None:
+    (credential, *_) = (c.id for c in inside.deployment.settings.credentials if c.provider == "sendgrid")
+    secrets = aws("secretsmanager")
+    before = secrets.get_secret_value(SecretId=secret_name("dev", credential))["SecretString"]
+    file = tmp_path / "secret.json"
+    file.write_text(before)
+    words = ("credential", "set", credential, "--file", str(file), "--force")
+    viewer = operator("Viewer")
+    for environment in (operator(""), viewer, operator("Operator")):
+        assert call(environment, *words)[0] == NOT_AUTHORISED
+    secrets.delete_secret(SecretId=webhook_secret_name("dev", credential), ForceDeleteWithoutRecovery=True)
+    code, out, err = call(operator("KeyAdmin"), *words)
+    assert (code, "stored" in out) == (0, True), err
+    after = secrets.get_secret_value(SecretId=secret_name("dev", credential))["SecretString"]
+    own = secrets.get_secret_value(SecretId=webhook_secret_name("dev", credential))["SecretString"]
+    assert json.loads(after) == json.loads(before)
+    assert json.loads(own).items() <= json.loads(before).items()
+    assert credential in call(viewer, "audit", "--action", "credential.set")[1]
+
+
 def test_no_operator_reads_a_table_a_queue_or_a_secret(inside: Inside, operator: Any, outputs: dict[str, str]) -> None:
     policies = [x.removesuffix("Policy") for x in outputs if x.endswith("Policy")]
-    assert {"Viewer", "Operator"} <= set(policies)
+    assert {"Viewer", "Operator", "KeyAdmin"} <= set(policies)
     for policy in policies:
         _reads_nothing(inside, operator(policy), outputs)
 

@@ -49,6 +49,26 @@ def test_one_that_was_alive_is_dead_after_more_in_a_row_or_after_a_while() -> No
     assert health.dead(NOW) == RUN
 
 
+def test_the_first_calls_of_a_new_process_show_less_where_others_find_the_provider_alive() -> None:
+    health = Health()
+    for n in range(1, RUN):
+        health.failed(n, NOW)
+    assert not health.dead(NOW, works=True)
+    assert health.dead(NOW) == RUN - 1
+    health.failed(RUN, NOW)
+    assert health.dead(NOW, works=True) == RUN
+
+
+@pytest.mark.parametrize(("share", "row"), [(0.0, RUN), (0.1, RUN), (0.2, 13), (0.25, 15), (0.4, 23)])
+def test_where_calls_fail_by_chance_more_of_them_in_a_row_show_a_provider_dead(share: float, row: int) -> None:
+    health = told(share, 200)
+    health.succeeded(201, NOW)
+    for n in range(202, 202 + row):
+        assert not health.dead(NOW)
+        health.failed(n, NOW)
+    assert health.dead(NOW) == row
+
+
 def test_a_success_ends_the_row_of_what_began_before_it() -> None:
     health = told(0, 1)
     for n in (2, 3, 4, 6, 7, 8, 9, 10):

@@ -35,8 +35,8 @@ class Lane:
     def breaker_cache(self) -> BreakerCache:
         return BreakerCache(breakers=self.breakers, clock=self.clock, rng=random.Random(0))  # noqa: S311 - jitter
 
-    def gate(self, provider: object = None) -> Admission:
-        return Admission("one", self.breaker_cache(), self.clock, provider=lambda: provider)
+    def gate(self, provider: object = None, *, works: bool = False) -> Admission:
+        return Admission("one", self.breaker_cache(), self.clock, provider=lambda: provider, works=lambda: works)
 
     def asked(self, silence: Callable[[], str]) -> AskedProvider:
         """Return a provider that answers questions, or says why not."""

@@ -66,13 +66,17 @@ class Lane:
 
     Args:
         rate: of the credential.
+        workers: for large jobs, and as many for small ones.
+        latency: seconds of a provider's call.
         order: of pointers that are due.
         seed: for whims.
     """
 
-    def __init__(self, rate: float, *, order: Order = fairest, seed: int = 0) -> None:
-        self.world = World(replace(credential("one", rate), workers=2), seed=seed)
-        self.world.providers["one"].latency = LATENCY
+    def __init__(
+        self, rate: float, *, workers: int = 2, latency: float = LATENCY, order: Order = fairest, seed: int = 0
+    ) -> None:
+        self.world = World(replace(credential("one", rate), workers=workers), seed=seed)
+        self.world.providers["one"].latency = latency
         self.world.lanes["one"].order = order
         self.world.slow_down(*STORE)
         self._clock = self.world.clock
@@ -86,8 +90,14 @@ class Lane:
         for _ in range(jobs):
             self.world.accept(size, account=account)
 
-    def run(self, seconds: float, *, every: float = 0.0) -> Seen:
-        """Let the workers serve the lane, and one account send a single mail now and then, `every` seconds or so."""
+    def run(self, seconds: float, *, every: float = 0.0, beside: Sequence[Callable[[], None]] = ()) -> Seen:
+        """Let the workers serve the lane, and one account send a single mail now and then, `every` seconds or so.
+
+        Args:
+            seconds: of the run.
+            every: 0: the account sends none.
+            beside: what else goes on at the same time.
+        """
         declared, begun = self.world.settings.credential("one"), self._clock.now()
         end = begun + seconds
         work: list[Callable[[], None]] = [
@@ -96,7 +106,7 @@ class Lane:
         ]
         if every:
             work.append(lambda: self._send_singles(begun + seconds - SETTLED, every))
-        self._clock.run(*work)
+        self._clock.run(*work, *beside)
         taken = self.world.oracle.taken
         at = {x.ref.job: x.at for x in taken}
         waits = [at.get(job.id, end) - job.created_at / 1000 for job in self._singles]

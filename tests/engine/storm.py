@@ -108,6 +108,7 @@ class Storm:
         jobs = [self._world.accept(self._messages) for _ in range(2)]
         beside: list[Job] = []
         called: list[float] = []
+        logged: list[float] = []
 
         def others() -> None:
             while not self._over:
@@ -119,8 +120,9 @@ class Storm:
                 self._clock.sleep(0.5)
                 if not called and sum(map(self._waiting, jobs)) <= len(jobs) * self._messages * LAST:
                     called.append(self._since())
-                ended = all(self._world.job(job.id).state is JobState.LOGGED for job in jobs)
-                self._over = ended or self._since() > LATEST
+                if all(self._world.job(job.id).state is JobState.LOGGED for job in jobs):
+                    logged.append(self._since())
+                self._over = bool(logged) or self._since() > LATEST
 
         workers = [partial(self._worker, n, express) for n in range(WORKERS) for express in (False, True)]
         self._clock.run(watch, others, self._keep, self._look, *workers)
@@ -129,7 +131,7 @@ class Storm:
         waits = sorted(filter(None, map(self._waited, beside)))
         return Weathered(
             seconds=seconds,
-            logged=self._since(),
+            logged=logged[0] if logged else LATEST,
             share=sum(0 <= at - self._began < seconds for at, _, _ in self._world.oracle.calls) / (RATE * seconds),
             unknown=sum(self._world.states(job.id).count(Cell.UNKNOWN) for job in jobs),
             single=waits[len(waits) * 95 // 100 - 1],

@@ -67,9 +67,11 @@ def test_what_says_nothing_changes_nothing(lane: Lane, said: list[Outcome]) -> N
     assert len(room(gate)) == CAREFUL
 
 
-@pytest.mark.parametrize(("proven", "row"), [(False, FIRST), (True, RUN)])
-def test_failures_in_a_row_shut_the_gate_and_open_the_breaker_once(lane: Lane, *, proven: bool, row: int) -> None:
-    gate = lane.gate()
+@pytest.mark.parametrize(("proven", "works", "row"), [(False, False, FIRST), (True, False, RUN), (False, True, RUN)])
+def test_failures_in_a_row_shut_the_gate_and_open_the_breaker_once(
+    lane: Lane, *, proven: bool, works: bool, row: int
+) -> None:
+    gate = lane.gate(works=works)
     if proven:
         call(gate, DOWN)
         call(gate, TAKEN)

@@ -12,6 +12,7 @@ from shared.domain.jobs.outcomes import Throttled, Unknown
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.pacing import pace
 from shared.engine.lane.access import CALL_TIMEOUT
+from shared.engine.lane.slots import PATIENCE
 from shared.ports import Target
 from tests.engine.pace import Life
 from tests.engine.shaky import QUICK, deploy, logged
@@ -125,6 +126,35 @@ def test_a_lease_waits_when_a_second_of_answers_is_to_come() -> None:
     assert most.room - most.window < begun[0] <= most.room + most.window
     world.settle()
     assert world.counts(job.id) == {"sent": 500}
+
+
+@pytest.mark.parametrize(("seconds", "writes"), [(QUICK, 3), (2.0, 3), (CALL_TIMEOUT - 1, 5)])
+def test_a_lease_is_kept_while_it_waits_for_a_slow_answer(seconds: float, writes: int) -> None:
+    world = World(credential("one", 40))
+    hang_for(world, "r19@example.com", seconds=seconds)
+    job = world.accept(20)
+    lasts: list[float] = []
+    over: list[bool] = []
+
+    def look() -> None:
+        while not over:
+            world.clock.sleep(0.25)
+            world.expired.look()
+            [ledger] = world.ledgers.read_all(job.id)
+            if ledger.status is LedgerStatus.BUSY:
+                lasts.append(ledger.until / 1000 - world.clock.now())
+
+    def work() -> None:
+        world.send("one")
+        over.append(True)
+
+    world.clock.run(work, look)
+    world.check()
+    assert world.counts(job.id) == {"sent": 20}
+    assert {attempt for _, attempt in world.cells(job.id)} == {1}
+    assert min(lasts) > 0
+    assert max(lasts) <= 2 * PATIENCE + pace(40, 1).window / 40 + 1
+    assert world.tap.calls.count("ledgers.swap") == writes
 
 
 @pytest.mark.promise(3)

@@ -9,7 +9,7 @@ import pytest
 from infra.lint import templates
 from infra.settings import DeploymentSettings, DeployTarget, read
 from tests.infra.synthesis import synthesised
-from tests.infra.template import Template
+from tests.infra.template import Template, joined
 
 SETTINGS: dict[str, Any] = {
     "stage": "dev",
@@ -44,8 +44,15 @@ def folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def aws(folder: Path) -> Template:
+def main(folder: Path) -> Template:
     return Template(json.loads((folder / "posthaste-dev.template.json").read_text("utf-8")))
+
+
+@pytest.fixture(scope="session")
+def aws(folder: Path, main: Template) -> Template:
+    """The stack with what is nested in it for operators."""
+    (file,) = (f for f in templates(folder) if "Operate" in f.name)
+    return joined(main, Template(json.loads(file.read_text("utf-8"))), "Operate")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Questions to ask a synthesised template."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -78,6 +78,38 @@ class Template:
     def actions(self, service: str) -> set[str]:
         """Return every action of a function's role."""
         return {action for s in self.statements(service) for action in s.actions}
+
+
+def joined(stack: Template, nested: Template, name: str) -> Template:
+    """Return a stack with the resources of one nested in it, as the flat stack of the local cloud has them.
+
+    Args:
+        name: begins the logical id of the nested stack.
+    """
+    (key,) = (k for k in stack.of("CloudFormation::Stack") if k.startswith(name))
+    given = stack.resources[key]["Properties"]["Parameters"]
+
+    def within(value: dict[str, Any]) -> Any:
+        return given.get(value.get("Ref"), value)
+
+    def around(value: dict[str, Any]) -> Any:
+        match value:
+            case {"Fn::GetAtt": [owner, output]} if owner == key:
+                return nested.raw["Outputs"][output.removeprefix("Outputs.")]["Value"]
+        return value
+
+    outer = _replaced({k: r for k, r in stack.resources.items() if k != key}, around)
+    inner = _replaced(nested.resources, within)
+    return Template({"Resources": {**outer, **inner}, "Outputs": _replaced(stack.raw["Outputs"], around)})
+
+
+def _replaced(value: Any, by: Callable[[dict[str, Any]], Any]) -> Any:
+    """Return a value with each object in it replaced by what a function makes of it."""
+    if isinstance(value, list):
+        return [_replaced(x, by) for x in value]
+    if not isinstance(value, dict):
+        return value
+    return by({k: _replaced(x, by) for k, x in value.items()})
 
 
 def target(reference: Any) -> str:

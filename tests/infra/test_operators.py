@@ -1,5 +1,6 @@
 """The operators' routes are behind IAM, and the stack's policies grant these routes and nothing else."""
 
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
@@ -49,6 +50,20 @@ def test_a_policy_grants_routes_and_the_look_at_the_stack_and_nothing_else(templ
 
 def test_a_viewer_changes_nothing() -> None:
     assert {route.partition("/")[0] for route in POLICIES["Viewer"]} == {"GET"}
+
+
+def test_all_of_it_takes_one_resource_of_the_stack(main: Template, aws: Template) -> None:
+    assert {k: r["Type"] for k, r in main.resources.items() if "perat" in k} == {
+        "OperateNestedStackOperateNestedStackResource7040DE52": "AWS::CloudFormation::Stack"
+    }
+    assert {*aws.resources} > {k for k in main.resources if not k.startswith("Operate")}
+
+
+def test_who_redrives_and_pauses_sets_no_secret() -> None:
+    granting = {
+        name for name, routes in POLICIES.items() if any(fnmatchcase("PUT/operate/secrets/x", r) for r in routes)
+    }
+    assert granting == {"KeyAdmin"}
 
 
 def test_no_policy_is_attached_by_the_stack(template: Template) -> None:

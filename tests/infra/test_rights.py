@@ -55,14 +55,23 @@ def test_each_sender_reads_its_own_secret_alone(template: Template) -> None:
 
 
 @pytest.mark.promise(9)
-def test_each_secret_has_its_readers(template: Template) -> None:
+def test_each_secret_has_its_readers_and_what_operators_call_writes_and_reads_none(template: Template) -> None:
     found: dict[str, set[str]] = {}
+    written: set[tuple[str, str, str]] = set()
     for service in template.functions():
         for statement in template.statements(service):
-            if any(a.startswith("secretsmanager:") for a in statement.actions):
-                assert statement.actions == {"secretsmanager:GetSecretValue"}
-                for resource in statement.resources:
-                    found.setdefault(resource.partition(":secret:")[2].split("/")[1], set()).add(service)
+            for action in (a.partition(":")[2] for a in statement.actions if a.startswith("secretsmanager:")):
+                for name in (resource.partition(":secret:")[2].split("/")[1] for resource in statement.resources):
+                    if action == "GetSecretValue":
+                        found.setdefault(name, set()).add(service)
+                    else:
+                        written.add((service, name, action))
+    assert written == {
+        ("operate", "credential", "PutSecretValue"),
+        ("operate", "credential", "DescribeSecret"),
+        ("operate", "webhook", "PutSecretValue"),
+        ("operate", "webhook", "CreateSecret"),
+    }
     assert found == {
         "credential": {*SENDERS} - {"send-test"},
         "webhook": {"webhooks"},
@@ -138,6 +147,8 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:UpdateSchedule"): {"api", "due"},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:DeleteSchedule"): {"api"},
         (f"{WEBHOOK_SECRET}*", "secretsmanager:GetSecretValue"): {"webhooks"},
+        **{(f"{SECRET}*", f"secretsmanager:{x}"): {"operate"} for x in ("PutSecretValue", "DescribeSecret")},
+        **{(f"{WEBHOOK_SECRET}*", f"secretsmanager:{x}"): {"operate"} for x in ("PutSecretValue", "CreateSecret")},
     }
     found: dict[tuple[str, str], set[str]] = {}
     for service in template.functions():

@@ -25,7 +25,9 @@ from tests.model.state import (
     STOPPED,
     THROTTLED,
     Broken,
+    Cells,
     Ledger,
+    Said,
     State,
     Worker,
     finished,
@@ -102,6 +104,8 @@ def _check(m: World, s: State, number: int, worker: Worker) -> Steps:
         yield from _release(m, s, number, worker)
     if refused and len(worker.late) + refused > m.slow and "slow_answers_are_few" not in m.without:
         return
+    if worker.late and len(worker.results) > refused and worker.lease == HELD:
+        yield _kept(m, s, number, worker)
     if _too_slow(m, worker):
         yield _waits(s, number, worker)
     else:
@@ -152,9 +156,7 @@ def _claim(m: World, s: State, number: int, worker: Worker) -> Steps:
     if worker.lease != HELD:
         yield from _lost(m, s, number, worker)
         return
-    kept = tuple(said for said in worker.results if said[1] == THROTTLED)
-    known = worker._replace(results=tuple(said for said in worker.results if said[1] != THROTTLED))
-    merged = rules.merge(ledger.cells, known, ledger.limit, holder=True, without=m.without)
+    merged, kept = _merged(m, s, worker)
     cells, window = rules.claim(merged, ledger.limit, m.window)
     if not window:
         yield from _release(m, s, number, worker)
@@ -171,6 +173,23 @@ def _claim(m: World, s: State, number: int, worker: Worker) -> Steps:
     elif s.left.lost:
         undo = _moved(spend(claimed, "lost"), number, worker._replace(at="undo"))
         yield Step(False, f"w{number} claims {c}{places}, and the answer is lost", undo)
+
+
+def _merged(m: World, s: State, worker: Worker) -> tuple[Cells, tuple[Said, ...]]:
+    """Return the cells with what is known of calls, and the calls that stay claimed until the lease ends."""
+    kept = tuple(said for said in worker.results if said[1] == THROTTLED)
+    known = worker._replace(results=tuple(said for said in worker.results if said[1] != THROTTLED))
+    ledger = s.ledgers[worker.chunk]
+    return rules.merge(ledger.cells, known, ledger.limit, holder=True, without=m.without), kept
+
+
+def _kept(m: World, s: State, number: int, worker: Worker) -> Step[State]:
+    """A lease is kept that waits for slow answers: it merges what is known, and claims nothing."""
+    cells, kept = _merged(m, s, worker)
+    waits = worker._replace(at="detail", results=kept)
+    return Step(
+        True, f"w{number} keeps {worker.chunk}", _moved(m.change_ledger(s, worker.chunk, cells=cells), number, waits)
+    )
 
 
 def _undo(m: World, s: State, number: int, worker: Worker) -> Steps:

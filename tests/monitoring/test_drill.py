@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from infra.monitoring.alarms import SINGLES_LATE_MS
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.engine.walks.stuck_jobs import STUCK_AFTER_MS
 from tests.fakes.faults import Crash, When
@@ -136,10 +137,17 @@ def _acknowledged(functions: Functions) -> list[Document]:
 
 def _stuck(functions: Functions) -> dict[str, Any]:
     world = functions.world
-    world.accept(3, route=("acme-one",))
+    world.accept(30, route=("acme-one",))
     for queue in world.lanes.values():
         queue.lose()
     world.clock.advance(STUCK_AFTER_MS / 1000 + 1)
+    return {"more": functions.sweep()}
+
+
+def _late_singles(functions: Functions) -> dict[str, Any]:
+    world = functions.world
+    world.accept(1, route=("acme-one",))
+    world.clock.advance(SINGLES_LATE_MS / 1000 + 1)
     return {"more": functions.sweep()}
 
 
@@ -248,6 +256,7 @@ DRILL: dict[str, tuple[float, Wrong]] = {
     "mails-late": (5, _late_mail),
     "sweep-incomplete": (5, _too_much_to_sweep),
     "jobs-stuck": (20, _stuck),
+    "singles-late": (5, _late_singles),
     "ingest-failures": (10, _unread),
     "errors-functions-1": (15, _shows("Errors", "DispatchTrack", 1)),
     "throttles-functions-1": (15, _shows("Throttles", "DispatchTrack", 1)),
@@ -344,7 +353,7 @@ def _all_that_is_told(functions: Functions, healthy: list[Document]) -> set[Key]
     world.clock.advance(61)  # the provider asked all to wait
     told += _crashed(functions) + functions.webhook(signature=False) + functions.ingest()
     told += functions.late() + functions.late_mail() + functions.call()
-    for wrong in (_lost_answers, _stuck, _dead_provider):
+    for wrong in (_lost_answers, _stuck, _late_singles, _dead_provider):
         for queue in world.lanes.values():
             queue.lose()  # each is about its own pointer: those of what was wrong before come in any order
         told += wrong(functions)["more"]

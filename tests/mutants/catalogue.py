@@ -100,8 +100,8 @@ MUTANTS: Final = (
         "slots are taken for a job that was stopped",
         4,
         SEND,
-        "return not wanted.count or lease.job.state not in ACTIVE or self._leaves(lease)",
-        "return not wanted.count or self._leaves(lease)",
+        "return lease.lost or not wanted.count or lease.job.state not in ACTIVE or self._leaves(lease)",
+        "return lease.lost or not wanted.count or self._leaves(lease)",
         "tests/engine/test_send.py::"
         "test_pointers_of_a_stopped_job_take_no_slots_and_no_leases_and_it_goes_on_when_resumed",
     ),

@@ -37,6 +37,22 @@ LOSSES: Final = (
         "tests/engine/test_pointers.py::test_a_lane_that_takes_nothing_gets_a_pointer_a_minute_beside_those_of_each_hour",
     ),
     Mutant(
+        "single messages that wait for a worker raise no alarm",
+        3,
+        "shared/engine/walks/jobs.py",
+        "                run.tally.wait(x.lane, run.now - since)\n",
+        "                pass\n",
+        "tests/engine/test_express_wait.py::test_the_oldest_due_message_of_each_lane_is_told",
+    ),
+    Mutant(
+        "messages that were put off count as waiting for a worker",
+        3,
+        "shared/engine/walks/pointing.py",
+        "return max(job.planned_at, x.released_at, x.not_before, hold.resumed_at)",
+        "return max(job.planned_at, x.released_at, hold.resumed_at)",
+        "tests/engine/test_express_wait.py::test_a_message_that_was_put_off_waits_from_when_it_is_due_again",
+    ),
+    Mutant(
         "a lost pointer waits for an hour behind others' messages",
         3,
         "shared/engine/walks/pointing.py",
@@ -180,6 +196,14 @@ LOSSES: Final = (
         "windows.wait(most=full.room)",
         "windows.wait(most=500)",
         f"{_SLOW}::test_a_lease_waits_when_a_second_of_answers_is_to_come",
+    ),
+    Mutant(
+        "a lease that waits for slow answers is not kept",
+        3,
+        "shared/engine/lane/window.py",
+        "            self._keep()\n",
+        "",
+        f"{_SLOW}::test_a_lease_is_kept_while_it_waits_for_a_slow_answer[9.0-5]",
     ),
     Mutant(
         "parts of a slow call are called after a stop",

@@ -181,6 +181,23 @@ ONCE: Final = (
         "tests/domain/test_health.py::test_one_that_was_alive_is_dead_after_more_in_a_row_or_after_a_while",
     ),
     Mutant(
+        "ten failures in a row open the breaker, however many calls fail",
+        1,
+        "shared/domain/lanes/health.py",
+        "row >= RUN and self._share_before() ** row < CHANCE",
+        "row >= RUN",
+        "tests/domain/test_health.py::"
+        "test_where_calls_fail_by_chance_more_of_them_in_a_row_show_a_provider_dead[0.2-13]",
+    ),
+    Mutant(
+        "a new process opens the breaker though others find the provider alive",
+        1,
+        "shared/engine/lane/admission.py",
+        "works=self._works()",
+        "works=False",
+        "tests/engine/test_admission.py::test_failures_in_a_row_shut_the_gate_and_open_the_breaker_once[False-True-10]",
+    ),
+    Mutant(
         "a refused key is not read again",
         1,
         GATE,

@@ -25,6 +25,22 @@ OPERATORS: Final = (
         "tests/cli/test_door.py::test_a_stack_of_an_earlier_version_has_no_door",
     ),
     Mutant(
+        "an operator sets a secret unseen",
+        9,
+        "functions/operate/credentials.py",
+        "    services.journal.write(entry)\n",
+        "",
+        "tests/cli/test_credentials.py::test_the_audit_log_names_who_set_which_credential",
+    ),
+    Mutant(
+        "a problem repeats the names of a secret's fields",
+        9,
+        "functions/operate/credentials.py",
+        "    secret: SecretStr\n",
+        "    secret: dict[str, str]\n",
+        "tests/cli/test_credentials.py::test_nothing_of_a_secret_is_in_a_log_line_an_answer_or_the_tables",
+    ),
+    Mutant(
         "a redrive deletes what SQS did not take",
         3,
         REDRIVE,

@@ -15,7 +15,9 @@ FIRST: Final = 5
 BLIP: Final = 1
 """Failed calls in a row that show nothing: the next try comes soon."""
 RUN: Final = 10
-"""Failed calls in a row that show it dead at any time: where a quarter fails, once in a million calls."""
+"""Failed calls in a row that show it dead at any time, unless so many are chance where as many calls fail as before."""
+CHANCE: Final = 1e-9
+"""The chance of a run that is no chance."""
 IDLE: Final = 10.0
 """Seconds without a success after which the provider must show again that it is alive."""
 SAMPLE: Final = 20
@@ -76,12 +78,19 @@ class Health:
         """Tell whether the provider must show that it is alive before it is sent much."""
         return len(self._row) >= FIRST or now - self._alive_at > IDLE
 
-    def dead(self, now: Seconds) -> int:
-        """Return the number of failed calls if they show that the provider is not to be called; 0: they do not."""
-        row = len(self._row)
-        if row >= (FIRST if now - self._alive_at > IDLE else RUN):
+    def dead(self, now: Seconds, *, works: bool = False) -> int:
+        """Return the number of failed calls if they show that the provider is not to be called; 0: they do not.
+
+        `works`: whether other processes find it alive. Else the first calls of some new process all fail by chance.
+        """
+        row, share = len(self._row), self._share(now)
+        if works or now - self._alive_at <= IDLE:
+            dead = row >= RUN and self._share_before() ** row < CHANCE
+        else:
+            dead = row >= FIRST
+        if dead:
             return row
-        return self._failures if self._share(now) >= HALF and len(self._calls) >= MANY else 0
+        return self._failures if share >= HALF and len(self._calls) >= MANY else 0
 
     def ease(self, now: Seconds) -> float:
         """Return the share of its rate at which the provider is to be called: 1, or less if over a quarter fails."""
@@ -108,6 +117,12 @@ class Health:
         while self._calls and self._calls[0][0] < now - SPAN:
             self._drop()
         return self._failures / len(self._calls) if self._calls else 0.0
+
+    def _share_before(self) -> float:
+        """Return the share of failed calls without those in a row; 0 of too few."""
+        row = min(len(self._row), self._failures)
+        calls = len(self._calls) - row
+        return (self._failures - row) / calls if calls >= SAMPLE else 0.0
 
     def _drop(self) -> None:
         self._failures -= self._calls.popleft()[1]

@@ -62,6 +62,7 @@ class Admission:
         breaker_cache: what this process knows of breakers.
         renew: asked when the account is refused, before the breaker opens: True if calls are made with another key now.
         provider: returns the service under its present key; asked only if it is `ports.Pingable`.
+        works: whether the calls of all processes, of late, show the provider alive.
     """
 
     def __init__(
@@ -71,12 +72,14 @@ class Admission:
         clock: Clock,
         renew: Callable[[], bool] = lambda: False,
         provider: Callable[[], object] = lambda: None,
+        works: Callable[[], bool] = lambda: False,
     ) -> None:
         self._credential = credential
         self._breaker_cache = breaker_cache
         self._clock = clock
         self._renew = renew
         self._provider = provider
+        self._works = works
         self._can_ask = isinstance(provider(), Pingable)
         self._asking = threading.Lock()
         self._renewing = threading.Lock()
@@ -340,7 +343,7 @@ class Admission:
                 self._bound *= 2
                 self._wanted = False
             return None
-        self._failures = self._health.dead(now) or int(said is Verdict.FATAL)
+        self._failures = self._health.dead(now, works=self._works()) or int(said is Verdict.FATAL)
         if self._tripped or not self._failures:
             return None
         self._tripped = True

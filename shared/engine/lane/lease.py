@@ -137,10 +137,6 @@ class Lease:
         """Whether calls of windows that were claimed may still begin."""
         return self.job.state in ACTIVE and not (self.paused or self.leave or self.lost or self.cut_short)
 
-    def is_last(self, count: int) -> bool:
-        """Tell whether a window of so many recipients is all that is left."""
-        return len(self.ledger.having(Cell.QUEUED)) <= count
-
     def wanted(self, rate: Pace) -> Wanted:
         """Return what the next window takes; its messages are made, since how long a text is decides about its slots.
 

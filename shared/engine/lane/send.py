@@ -27,7 +27,7 @@ from shared.engine.lane.checks import ClaimCheck
 from shared.engine.lane.compose import Composition
 from shared.engine.lane.lease import Lease, Wanted
 from shared.engine.lane.recovery import Recovery, mailed
-from shared.engine.lane.slots import LatencyEstimate, SlotClient, patience
+from shared.engine.lane.slots import PATIENCE, LatencyEstimate, SlotClient, patience
 from shared.engine.lane.start import PointerResult, Starter
 from shared.engine.lane.window import WindowCalls
 from shared.engine.pool import Pool, ThreadPool
@@ -38,6 +38,8 @@ GRACE: Final = 0.5
 GLANCE: Final = 1.0
 """Seconds between two looks for leases of workers that have died; in a slow lane those of `GLANCE_SLOTS` (ADR 205)."""
 GLANCE_SLOTS: Final = 150
+RENEWAL: Final = 2.0
+"""Seconds before its end at which a lease that waits for answers is prolonged."""
 MARGIN: Final = 3.0
 """Seconds kept for the writes after the last call."""
 LEASES: Final = 2
@@ -72,7 +74,15 @@ class Sender:
         self._credential = credential
         self._leases = LEASES * (credential.workers + credential.express_workers)
         self._recovery = recovery
-        self._admission = Admission(credential.id, breaker_cache, clock, self._renewed, lambda: self._provider)
+        self._slot_client = SlotClient(stores.pacer, credential.id, clock)
+        self._admission = Admission(
+            credential.id,
+            breaker_cache,
+            clock,
+            self._renewed,
+            provider=lambda: self._provider,
+            works=self._slot_client.works,
+        )
         self._renew = access.renew
         self._clock = clock
         self._lease_margin = lease_margin
@@ -80,7 +90,6 @@ class Sender:
         self._calls = Calls(
             access.provider, clock, access.call_timeout, pool or ThreadPool(), access.wire, access.messages
         )
-        self._slot_client = SlotClient(stores.pacer, credential.id, clock)
         self._prepare = LatencyEstimate()
         self._starter = Starter(
             records=stores.records,
@@ -144,6 +153,7 @@ class Sender:
             slot_client=self._slot_client,
             clock=self._clock,
             call_timeout=self._call_timeout,
+            keep=lambda: self._keep_lease(lease, deadline),
         )
         try:
             with lease_calls, self._slot_client.place() as place:
@@ -221,8 +231,7 @@ class Sender:
             rate = self._admission.narrow(full)  # the breaker may have opened or closed since
             count = min(wanted.count, rate.window)
             ended = slots.at(slots.count) + self._call_timeout + patience(full, self._leases)
-            waits = windows.may_wait(count, most=full.room)
-            lease.end = min(deadline, ended - self._call_timeout * (not waits))
+            lease.end = min(deadline, ended - self._call_timeout)
             indices = self._claim(lease, count, expired=ended - self._call_timeout)
             if not indices:
                 return
@@ -241,6 +250,16 @@ class Sender:
         self._note(lease)
         self._suppress(lease)
 
+    def _keep_lease(self, lease: Lease, deadline: Seconds) -> None:
+        """Have a lease that waits for slow answers last on: the claim of a window gives it no time for them (L2.6a)."""
+        now = self._clock.now()
+        end = min(deadline, now + PATIENCE)
+        if now + RENEWAL < lease.end or end <= lease.end or lease.lost:
+            return
+        self._note(lease)
+        lease.end = end
+        self._claim(lease, 0, expired=0.0)
+
     def _latest_start(self, rate: Pace, wanted: Wanted, *, began: Seconds, last: Seconds) -> Seconds:
         """Return the latest start of a window that ends by `last`, for a lease that works since `began`."""
         slots = max(rate.window, min(wanted.slots, rate.room))
@@ -253,7 +272,7 @@ class Sender:
 
     def _ends(self, lease: Lease, wanted: Wanted) -> bool:
         """Check whether a lease has nothing more to send, or must not."""
-        return not wanted.count or lease.job.state not in ACTIVE or self._leaves(lease)
+        return lease.lost or not wanted.count or lease.job.state not in ACTIVE or self._leaves(lease)
 
     def _reserve(self, lease: Lease, rate: Pace, wanted: Wanted, until: Seconds) -> Slots:
         """Reserve the slots of a window."""

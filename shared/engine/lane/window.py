@@ -4,7 +4,7 @@ A lease claims its next window while slow answers of earlier ones are still to c
 its own slot, and not those of the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -30,6 +30,7 @@ class WindowCalls:
         lease: takes in the result of each recipient.
         slot_client: for more slots, where some were missed.
         call_timeout: seconds that one may take.
+        keep: called again and again while answers are waited for, so that the lease lasts.
     """
 
     def __init__(
@@ -41,8 +42,10 @@ class WindowCalls:
         slot_client: SlotClient,
         clock: Clock,
         call_timeout: Seconds,
+        keep: Callable[[], None],
     ) -> None:
         self._lease = lease
+        self._keep = keep
         self._lease_calls = lease_calls
         self._admission = admission
         self._slot_client = slot_client
@@ -76,14 +79,11 @@ class WindowCalls:
         self._begin_each(parcels, slots)
         self._make(all_end=not self._admission.closed)
 
-    def may_wait(self, count: int, *, most: int) -> bool:
-        """Tell whether the lease may have to wait for answers after a window of so many recipients, as of `wait`."""
-        return self._lease.is_last(count) or self.unanswered + count > most
-
     def wait(self, *, most: int) -> None:
         """Wait until at most so many recipients' answers are to come."""
         self._take()
         while self.unanswered > most:
+            self._keep()
             self._look(self._clock.now() + LOOK)
 
     def rest(self, until: Seconds, *, answered: bool = False) -> None:
@@ -101,18 +101,21 @@ class WindowCalls:
             Exception: the first fault of a store. Calls that were not begun are to be queued again.
         """
         if not self._lease.may_call:
-            self.drain()
+            self.wait(most=0)
+            self._requeue()
         self._make(all_end=True)
 
     def drain(self) -> None:
-        """Wait for all calls, and record their outcomes. Calls that are left are to be queued again."""
-        self._take_all()
+        """Wait for all calls of a lease that a fault ends. Record their outcomes, and queue again what is left."""
+        begun, self._open = self._open, []
+        for parcel, call in begun:
+            self._record(parcel, call.result())
         self._requeue()
 
     def _make(self, *, all_end: bool) -> None:
         while True:
             if all_end and not self._again:
-                self._take_all()
+                self.wait(most=0)
             if self._fault is not None:
                 raise self._fault
             if not self._again:
@@ -186,12 +189,6 @@ class WindowCalls:
     def _look(self, until: Seconds) -> None:
         self._lease_calls.rest(until)
         self._take()
-
-    def _take_all(self) -> None:
-        """Record what all calls came to, once each has ended."""
-        begun, self._open = self._open, []
-        for parcel, call in begun:
-            self._record(parcel, call.result())
 
     def _take(self) -> None:
         """Record what calls came to that have ended."""

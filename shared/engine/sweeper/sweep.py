@@ -1,12 +1,12 @@
 """The sweeper: the only guarantee of liveness; everything else is speed. Source: docs/protocol.md, "Sweep"."""
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from shared.domain.times import Seconds
+from shared.domain.times import Millis, Seconds
 from shared.engine.pool import Pool
 from shared.engine.walks import Inspection, Run, Walk, WalkCounts
 from shared.engine.walks.progress import Progress
@@ -30,6 +30,7 @@ class Swept:
         given_up: jobs that were ended, since they had waited for as long as a job may.
         unfinished: walks that did not come to the end of their round; the next run continues them.
         stuck: jobs in which nothing has happened for too long; None: not known, as this process did not see all jobs.
+        express_wait_ms: lane → for how long the oldest of its due messages of small jobs has waited for a worker.
     """
 
     planned: int
@@ -42,6 +43,7 @@ class Swept:
     given_up: int = 0
     unfinished: tuple[str, ...] = ()
     stuck: tuple[str, ...] | None = ()
+    express_wait_ms: Mapping[str, Millis] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -93,6 +95,7 @@ class Sweeper:
             **{name: tally.of(name) for name in names},
             unfinished=unfinished,
             stuck=next((run.stuck for _, run in runs if run.stuck is not None), None),
+            express_wait_ms=dict(sorted(tally.waits.items())),
         )
 
     def _take_turns(self, runs: Sequence[tuple[Walk, Run]], deadline: Seconds) -> tuple[str, ...]:

@@ -16,9 +16,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class WalkCounts:
-    """Counts of the actions of one run's looks; safe for threads."""
+    """Counts of the actions of one run's looks, and the longest waits that they saw; safe for threads.
+
+    Attributes:
+        waits: lane → the longest wait of its small jobs.
+    """
 
     def __init__(self) -> None:
+        self.waits: dict[str, Millis] = {}
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -27,6 +32,12 @@ class WalkCounts:
         if n:
             with self._lock:
                 self._counts[name] += n
+
+    def wait(self, lane: str, wait: Millis) -> None:
+        """Keep a wait if it is the longest of its lane."""
+        with self._lock:
+            if wait > self.waits.get(lane, 0):
+                self.waits[lane] = wait
 
     def of(self, name: str) -> int:
         """Return a count."""

@@ -250,6 +250,7 @@ class OpenJobs:
                 waiting.append(x)
             if rules.fold(current) is not None:
                 news.append(current)
+        self._note_waits(sight, waiting)
         run.tally.add("pointed", send_pointers(self._lanes, job, self._lost(sight, waiting, leased_at)))
         self._fold(sight, [x for x in news if x.status is not LedgerStatus.BUSY])
 
@@ -300,6 +301,14 @@ class OpenJobs:
 
     def _is_waiting(self, sight: "_Sight", x: Ledger) -> bool:
         return x.status is LedgerStatus.IDLE and sight.job.state in ACTIVE and x.lane in self._lanes
+
+    def _note_waits(self, sight: "_Sight", ledgers: Sequence[Ledger]) -> None:
+        """Note for how long a small job's ledgers have been due, for the alarm. Messages of test keys may wait."""
+        job, run = sight.job, sight.run
+        for x in ledgers if job.express and not job.test else ():
+            since = self._pointing.due_since(job, x)
+            if since is not None:
+                run.tally.wait(x.lane, run.now - since)
 
     def _lost(self, sight: "_Sight", ledgers: Sequence[Ledger], leased_at: int) -> list[Ledger]:
         """Return those whose pointers seem lost."""

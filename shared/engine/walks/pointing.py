@@ -50,6 +50,18 @@ class Pointing:
             self._held[key] = self._holds.read(account, lane)
         return self._held[key]
 
+    def due_since(self, job: Job, x: Ledger) -> Millis | None:
+        """Return since when a worker may take an IDLE ledger; None if it is not due, or paused.
+
+        The wait begins anew with each lease, delay and resume.
+        """
+        if x.not_before > self._now:
+            return None
+        hold = self.hold(job.account, x.lane)
+        if hold.paused:
+            return None
+        return max(job.planned_at, x.released_at, x.not_before, hold.resumed_at)
+
     def lost(self, job: Job, x: Ledger, since: int) -> bool:
         """Return whether the pointer of an IDLE ledger seems lost.
 
@@ -58,16 +70,12 @@ class Pointing:
         Args:
             since: the last look at it, Unix milliseconds.
         """
-        if x.not_before > self._now:
+        last = self.due_since(job, x)
+        if last is None:
             return False
-        hold = self.hold(job.account, x.lane)
-        if hold.paused:
-            return False
-        last = max(job.planned_at, x.released_at, x.not_before)
-        if last <= hold.resumed_at:
-            if since < hold.resumed_at + RESUMED_MS <= self._now:
-                return True
-            last = hold.resumed_at
+        resumed_at = self.hold(job.account, x.lane).resumed_at
+        if last == resumed_at and since < resumed_at + RESUMED_MS <= self._now:
+            return True
         hours = (self._now - last) // LOST_AFTER_MS
         if hours > 0 and since < last + hours * LOST_AFTER_MS:
             return True

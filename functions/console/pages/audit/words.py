@@ -85,6 +85,7 @@ SAID: Final[Mapping[Act, str]] = {
     Act.CREDENTIAL_RESUMED: "a credential was resumed",
     Act.RATE_SET: "a credential got another rate",
     Act.BREAKER_CLOSED: "a credential's breaker was closed",
+    Act.CREDENTIAL_SET: "a credential's secret was set",
     Act.ALL_PAUSED: "the whole deployment was paused",
     Act.ALL_RESUMED: "the whole deployment was resumed",
     Act.REDRIVE_BEGUN: "work on dead letters began",
