@@ -18,9 +18,9 @@ QUICK: Final = 0.05
 """Seconds of a call of a quick provider. `LATENCY`: of the usual one."""
 FREE: Final = 1000.0
 """Messages a second: a rate that does not bind."""
-WAITING: Final = 1500
+WAITING: Final = 15_000
 """Messages that wait for one worker, more than it sends in `SECONDS`."""
-SECONDS: Final = 60.0
+SECONDS: Final = 20.0
 RATE: Final = 500.0
 POSTED: Final = 10_000
 POST_SECONDS: Final = 20.0

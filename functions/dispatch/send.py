@@ -1,12 +1,12 @@
-"""A lane's function: up to two pointers, each under its own lease, so that one works while the other waits.
+"""A lane's function: two pointers to large jobs, so that one works while the other waits, or groups of small ones.
 
-While a lease waits for nothing but slow answers, the function receives another pointer in its place.
+While a lease or a group waits for nothing but slow answers, the function receives other pointers in its place. While
+small jobs wait in the queue, it receives and serves several groups side by side.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -16,7 +16,7 @@ from functions.dispatch import services
 from functions.dispatch.services import Answer
 from functions.early import early
 from shared.adapters import logs, metrics
-from shared.contracts import EXPRESS_SUFFIX
+from shared.contracts import EXPRESS_SUFFIX, Credential
 from shared.domain.lanes.backoff import redelivery_delay
 from shared.domain.times import Seconds
 from shared.metrics import Metric, Service
@@ -26,6 +26,8 @@ early(lambda: services.deployment().lane.prepare())  # noqa: PLW0108 - it makes 
 CALL_TIMEOUT = 10.0
 """Seconds; a quarter of the function's time where that is less."""
 Record = Mapping[str, Any]
+Served = Mapping[str, tuple[str, str | Exception]]
+"""By message id: the chunk, and what was done or the fault."""
 
 
 def handler(event: Mapping[str, Any], context: Any) -> Answer:
@@ -43,11 +45,11 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         logger.exception("no sender", credential=lane.credential.id, message_ids=[r["messageId"] for r in records])
         return _again(records, records)
 
-    def serve(record: Record, spare: Callable[[], None]) -> dict[str, str]:
+    def serve(record: Record, spare: Callable[[], None]) -> Served:
         logs.begin(logger, here)
         pointer = json.loads(record["body"])
         logs.begin(logger, pointer["job"])
-        return {f"{pointer['job']}-{pointer['chunk']}": work(pointer, spare)}
+        return {record["messageId"]: (_name(pointer), work(pointer, spare))}
 
     def work(pointer: Mapping[str, Any], spare: Callable[[], None]) -> str:
         job, chunk = pointer["job"], int(pointer["chunk"])
@@ -57,8 +59,18 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
             return f"asked about {resolved.asked}: {resolved.accepted} accepted, {resolved.absent} absent"
         return sender.work(job, chunk, owner=uuid4().hex, deadline=now + remaining, spare=spare).value
 
-    pointers = _Pointers(serve, until=now + remaining / 2)
-    pointers.serve(records)
+    def serve_group(group: Sequence[Record], spare: Callable[[], None]) -> Served:
+        logs.begin(logger, here)
+        pointers = [json.loads(record["body"]) for record in group]
+        places = [(pointer["job"], int(pointer["chunk"])) for pointer in pointers]
+        results = sender.work_together(places, owner=uuid4().hex, deadline=now + remaining, spare=spare)
+        return {
+            record["messageId"]: (_name(pointer), result if isinstance(result, Exception) else result.value)
+            for record, pointer, result in zip(group, pointers, results, strict=True)
+        }
+
+    turns = _Turns(serve, serve_group, until=now + remaining / 2, credential=lane.credential)
+    turns.serve(records)
     said = sender.said()
     figures = {
         Metric.ACCEPTED: said.accepted,
@@ -70,63 +82,116 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         Metric.CLOCK_SKEW: round(1000 * services.deployment().pacer.skew()),
     }
     metrics.tell(services.deployment().settings.stage, Service.SEND, figures, lane.credential)
-    logger.info("sent", credential=lane.credential.id, did=pointers.did, failed=len(pointers.failed))
-    return _again(pointers.failed, records)
+    logger.info("sent", credential=lane.credential.id, did=turns.did, failed=len(turns.failed))
+    return _again(turns.failed, records)
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """Pointers that are served together: one, or a group to small jobs. `spared`: it only waits for slow answers."""
+
+    records: Sequence[Record]
+    received: bool
+    """By the function itself, which deletes them."""
+    spared: bool = False
 
 
 @dataclass
-class _Pointers:
+class _Turns:
     """Serves pointers side by side.
 
     Attributes:
-        one: serves one, and returns what it did by chunk; it calls back once another may be served in its place.
+        one: serves a pointer to a large job, or a question, and calls back once another may be served in its place.
+        group: serves pointers to small jobs, likewise.
         until: Unix seconds from which no other is received: too little time is left for it.
+        credential: the lane's.
         failed: the pointers that come again; the ledger makes it safe.
     """
 
-    one: Callable[[Record, Callable[[], None]], dict[str, str]]
+    one: Callable[[Record, Callable[[], None]], Served]
+    group: Callable[[Sequence[Record], Callable[[], None]], Served]
     until: Seconds
+    credential: Credential
     did: dict[str, str] = field(default_factory=dict)
     failed: list[Record] = field(default_factory=list)
-    _happened: "SimpleQueue[tuple[Record, bool]]" = field(default_factory=SimpleQueue)
-    """A pointer, and whether it was served; if not, another may be, in its place."""
+    _happened: "SimpleQueue[tuple[_Turn, bool]]" = field(default_factory=SimpleQueue)
+    """A turn, and whether it was served; if not, another may be, in its place."""
+    _active: int = 0
+    """Turns that wait for more than slow answers."""
+    _under_way: int = 0
 
     def serve(self, records: Sequence[Record]) -> None:
         """Serve those of an event, and what is received meanwhile."""
-        under_way = len(records)
-        for record in records:
-            self._begin(record, lambda: None)
-        while under_way:
-            record, served = self._happened.get()
-            if served:
-                under_way -= 1
-            elif (another := self._receive(record)) is not None:
-                under_way += 1
-                self._begin(another, partial(_delete, another))
+        if not records:
+            return
+        express = _is_express(records[0])
+        most, beside = (self.credential.group, self.credential.groups) if express else (1, len(records))
+        self._begin_each(records, express=express)
+        more = express and len(records) >= most
+        while self._under_way:
+            if more and self._active < beside:
+                found = self._receive(records[0], most)
+                more = express and len(found) == most
+                self._begin_each(found, express=express, received=True)
+                continue
+            turn, served = self._happened.get()
+            self._under_way -= served
+            self._active -= not turn.spared
+            turn.spared = True
+            more = more or not served or (express and len(turn.records) == most)
 
-    def _begin(self, record: Record, taken: Callable[[], None]) -> None:
-        Thread(target=self._serve, args=(record, taken), name="lease").start()
+    def _begin_each(self, records: Sequence[Record], *, express: bool, received: bool = False) -> None:
+        """Begin a group of pointers to small jobs, or each by itself, as questions always are."""
+        grouped = [x for x in records if express and '"resolve"' not in x["body"]]
+        turns = [[x] for x in records if x not in grouped] + ([grouped] if grouped else [])
+        for turn in turns:
+            self._active, self._under_way = self._active + 1, self._under_way + 1
+            begun = _Turn(turn, received)
+            Thread(target=self._serve, args=(begun, turn is grouped), name="lease").start()
 
-    def _serve(self, record: Record, taken: Callable[[], None]) -> None:
+    def _serve(self, turn: _Turn, grouped: bool) -> None:  # noqa: FBT001 - a thread's argument
+        def spare() -> None:
+            self._happened.put((turn, False))
+
+        records = turn.records
+        served: Served = {}
         try:
-            self.did |= self.one(record, lambda: self._happened.put((record, False)))
-            taken()
+            served = self.group(records, spare) if grouped else self.one(records[0], spare)
+            done = [x for x in records if not isinstance(served[x["messageId"]][1], Exception)]
+            if turn.received and done:
+                _delete(done)
         except Exception:  # reported, logged and delivered again; other pointers are not to fail with it
-            logger.exception("pointer failed", message_id=record["messageId"])
-            self.failed.append(record)
+            logger.exception("pointers failed", message_ids=[x["messageId"] for x in records])
+            self.failed += records
+        else:
+            self._take(records, served)
         finally:
-            self._happened.put((record, True))
+            self._happened.put((turn, True))
 
-    def _receive(self, beside: Record) -> Record | None:
-        """Receive another pointer from the queue of one; None if none waits, or too little time is left."""
+    def _take(self, records: Sequence[Record], served: Served) -> None:
+        """Note what was done for pointers."""
+        for record in records:
+            name, result = served[record["messageId"]]
+            if isinstance(result, Exception):
+                logger.error("pointer failed", message_id=record["messageId"], exc_info=result)
+                self.failed.append(record)
+            else:
+                self.did[name] = result
+
+    def _receive(self, beside: Record, most: int) -> list[Record]:
+        """Receive other pointers from the queue of one; none if none waits, or too little time is left."""
         if services.deployment().clock.now() > self.until:
-            return None
+            return []
         try:
-            found = _lane().receive(express=_is_express(beside))
-        except Exception:  # the event source has it served later
+            found = _lane().receive(most, express=_is_express(beside))
+        except Exception:  # the event source has them served later
             logger.exception("no pointer received", credential=services.deployment().lane.credential.id)
-            return None
-        return {**found, "eventSourceARN": beside["eventSourceARN"]} if found else None
+            return []
+        return [{**x, "eventSourceARN": beside["eventSourceARN"]} for x in found]
+
+
+def _name(pointer: Mapping[str, Any]) -> str:
+    return f"{pointer['job']}-{pointer['chunk']}"
 
 
 def _lane() -> Any:
@@ -138,8 +203,8 @@ def _is_express(record: Record) -> bool:
     return bool(record["eventSourceARN"].endswith(EXPRESS_SUFFIX))
 
 
-def _delete(record: Record) -> None:
-    _lane().delete(record["receiptHandle"], express=_is_express(record))
+def _delete(records: Sequence[Record]) -> None:
+    _lane().delete([x["receiptHandle"] for x in records], express=_is_express(records[0]))
 
 
 def _again(failed: Sequence[Record], records: Sequence[Record]) -> Answer:

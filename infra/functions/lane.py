@@ -94,5 +94,5 @@ class LaneConstruct(Construct):
             credential=credential.id,
             consumer_seconds=SECONDS[deployment.target],
         )
-        queue.feed(sender, batch=BATCH, concurrency=credential.express_workers)
+        queue.feed(sender, batch=credential.group, concurrency=credential.express_workers)
         return queue

@@ -104,22 +104,28 @@ class SqsQueue:
             for start in range(0, len(entries), MAX_ENTRIES):
                 self._send_batch(entries[start : start + MAX_ENTRIES])
 
-    def receive(self) -> Mapping[str, Any] | None:
-        """Return a message as an event source would hand it over, without the queue's ARN; None if none waits.
+    def receive(self, most: int = 1) -> list[Mapping[str, Any]]:
+        """Return up to `most` messages as an event source would hand them over, without the queue's ARN.
 
         Raises:
             Retriable: none was received, or it comes again when its visibility ends.
         """
         with _retriable():
             found = self._client.receive_message(
-                QueueUrl=self._url, AttributeNames=["ApproximateReceiveCount"], WaitTimeSeconds=1
+                QueueUrl=self._url,
+                AttributeNames=["ApproximateReceiveCount"],
+                MaxNumberOfMessages=min(most, MAX_ENTRIES),
+                WaitTimeSeconds=1 if most == 1 else 0,
             ).get("Messages", [])
-        return next(({f"{key[0].lower()}{key[1:]}": value for key, value in m.items()} for m in found), None)
+        return [{f"{key[0].lower()}{key[1:]}": value for key, value in m.items()} for m in found]
 
-    def delete(self, receipt: str) -> None:
-        """Remove a message that was received. Raises Retriable: it may come again."""
+    def delete(self, receipts: Sequence[str]) -> None:
+        """Remove up to ten messages that were received. Raises Retriable: some may come again."""
+        entries = [{"Id": str(n), "ReceiptHandle": receipt} for n, receipt in enumerate(receipts)]
         with _retriable():
-            self._client.delete_message(QueueUrl=self._url, ReceiptHandle=receipt)
+            failed = self._client.delete_message_batch(QueueUrl=self._url, Entries=entries).get("Failed", [])  # type: ignore[arg-type]
+        if failed:
+            raise Retriable("sqs")
 
     def put_off(self, receipt: str, seconds: float) -> None:
         """Let a message that was received, and not deleted, come again after some seconds.
@@ -195,13 +201,13 @@ class SqsLane:
                 _LOG.warning("no express queue")
         return self._queue.send(bodies, delay=delay, group=group)
 
-    def receive(self, *, express: bool) -> Mapping[str, Any] | None:
-        """Receive a message of one of the queues, as `Queue.receive` does."""
-        return (self._express if express else self._queue).receive()
+    def receive(self, most: int = 1, *, express: bool) -> list[Mapping[str, Any]]:
+        """Receive messages of one of the queues, as `Queue.receive` does."""
+        return (self._express if express else self._queue).receive(most)
 
-    def delete(self, receipt: str, *, express: bool) -> None:
-        """Remove a message that was received from one of the queues."""
-        (self._express if express else self._queue).delete(receipt)
+    def delete(self, receipts: Sequence[str], *, express: bool) -> None:
+        """Remove messages that were received from one of the queues."""
+        (self._express if express else self._queue).delete(receipts)
 
     def put_off(self, receipt: str, seconds: float, *, express: bool = False) -> None:
         """Have a received message delivered again later.
@@ -233,11 +239,12 @@ class Nowhere:
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
         """Drop messages."""
 
-    def receive(self, *, express: bool) -> None:
-        """Receive nothing. `express`: ignored."""
+    def receive(self, most: int = 1, *, express: bool) -> list[Mapping[str, Any]]:  # noqa: ARG002 - as of `SqsLane`
+        """Receive nothing. `most`, `express`: ignored."""
+        return []
 
-    def delete(self, receipt: str, *, express: bool) -> None:
-        """Do nothing: a message of a missing queue no longer exists. `receipt`, `express`: ignored."""
+    def delete(self, receipts: Sequence[str], *, express: bool) -> None:
+        """Do nothing: messages of a missing queue no longer exist. `receipts`, `express`: ignored."""
 
     def put_off(self, receipt: str, seconds: float, *, express: bool = False) -> None:
         """Do nothing: a message of a missing queue no longer exists.

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from shared.adapters.smtp import transport as relay
     from shared.domain.content.content import Finished
     from shared.domain.content.streams import Stream
-    from shared.engine.lane import access, send
+    from shared.engine.lane import access, group
     from shared.engine.outcome import resolve
     from shared.ports import Provider
     from shared.providers import registry
 else:
     secrets, spooled, relay = lazy("shared.adapters", "secrets", "s3.spooled", "smtp.transport")
     transport, wire = lazy("shared.adapters.http", "transport", "wire")
-    access, send = lazy("shared.engine.lane", "access", "send")
+    access, group = lazy("shared.engine.lane", "access", "group")
     (resolve,) = lazy("shared.engine.outcome", "resolve")
     (registry,) = lazy("shared.providers", "registry")
 
@@ -59,7 +59,7 @@ class SendingLane:
     _smtp: "relay.SmtpClient | None" = None
     _secret: Mapping[str, str] | None = None
     _made: "Provider | None" = None
-    _sender: "send.Sender | None" = None
+    _sender: "group.GroupSender | None" = None
     _messages: "_Messages" = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class SendingLane:
     def prepare(self) -> None:
         """Make all that a sender needs except its secret, which must be read: clients, stores, transport."""
         d = self.deployment
-        _ = d.records, d.ledgers, d.pacer, d.lanes, d.recovery, d.breaker_cache, d.links, send.Sender
+        _ = d.records, d.ledgers, d.pacer, d.lanes, d.recovery, d.breaker_cache, d.links, group.GroupSender
         registry.provider(self.credential.provider)
         http = self._transport()
         needs = self._needs()
@@ -77,12 +77,12 @@ class SendingLane:
         if not needs.built_in:
             _ = d.secretsmanager.meta
 
-    def sender(self, call_timeout: float) -> "send.Sender":
+    def sender(self, call_timeout: float) -> "group.GroupSender":
         """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""
         provider = self._current()
         if self._sender is None:
             d = self.deployment
-            self._sender = send.Sender(
+            self._sender = group.GroupSender(
                 stores=self._stores(),
                 access=access.ProviderAccess(provider, call_timeout, self._wire, self._renewed, self._messages),
                 credential=self.credential,

@@ -5,7 +5,7 @@ import json
 import zlib
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from shared.contracts.names import (
     ANY_CHANNEL,
@@ -16,6 +16,11 @@ from shared.contracts.names import (
     TEST_CREDENTIAL,
     TEST_RATE,
 )
+
+MOST_TOGETHER: Final = 10
+"""Messages that SQS hands over at once."""
+MOST_GROUPS: Final = 8
+"""Of a worker: some 80 messages in hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,16 @@ class Credential:
     def express_workers(self) -> int:
         """Additional workers, only for the express queue: as many again, since only they serve single mails."""
         return self.workers
+
+    @property
+    def group(self) -> int:
+        """Pointers to small jobs that a worker serves together at the most: a fifth of a second's messages."""
+        return min(MOST_TOGETHER, max(2, round(self.rate / 5)))
+
+    @property
+    def groups(self) -> int:
+        """Groups that a worker serves side by side at the most: one for 50 messages a second, as each takes 0.2 s."""
+        return min(MOST_GROUPS, max(1, round(self.rate / 50)))
 
     def open_to(self, account: str) -> bool:
         """Tell whether the account may give this credential something to send."""

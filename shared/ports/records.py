@@ -151,6 +151,9 @@ class Records(SuppressionRecords, Protocol):
             lane: the credential whose breaker is read with it; empty for none.
         """
 
+    def controls(self, jobs: Sequence[Job], *, lane: str = "") -> list[Control]:
+        """Return what `control` does of several jobs, in their order, at most 20 in one read."""
+
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
         """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists.
 
@@ -158,6 +161,9 @@ class Records(SuppressionRecords, Protocol):
             content: whether the content is read; False if the caller has it.
             lane: the credential whose breaker is read with it; empty for none.
         """
+
+    def load_each(self, jobs: Sequence[str], *, lane: str = "") -> list[Loaded | None]:
+        """Return what `load` does of the first chunks of several jobs, with content, at most 20 in one read."""
 
     def chunk(self, job: str, number: int) -> Chunk | None:
         """Return a chunk; None when it was removed."""

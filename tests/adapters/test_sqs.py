@@ -249,19 +249,38 @@ def test_a_message_of_a_lane_is_received_as_its_event_source_would_hand_it_over(
     queues = {False: url, True: _express(sqs)}
     lane = SqsLanes(sqs, url.removesuffix("a"), ["a"], Naps())["a"]
     lane.send(["one"], express=express)
-    assert lane.receive(express=not express) is None
-    found = lane.receive(express=express)
-    assert found is not None
+    assert lane.receive(express=not express) == []
+    [found] = lane.receive(express=express)
     assert (found["body"], found["attributes"]["ApproximateReceiveCount"]) == ("one", "1")
     assert found["messageId"]
-    assert lane.receive(express=express) is None
+    assert lane.receive(express=express) == []
     lane.put_off(found["receiptHandle"], 0, express=express)
-    again = lane.receive(express=express)
-    assert again is not None
+    [again] = lane.receive(express=express)
     assert again["attributes"]["ApproximateReceiveCount"] == "2"
-    lane.delete(again["receiptHandle"], express=express)
+    lane.delete([again["receiptHandle"]], express=express)
     assert drain(sqs, queues[express]) == []
     assert lane.depth(express=express).total == 0
+
+
+def test_messages_of_a_lane_are_received_and_deleted_together(sqs: Any, url: str) -> None:
+    queue = _express(sqs)
+    lane = SqsLanes(sqs, url.removesuffix("a"), ["a"], Naps())["a"]
+    lane.send([f"{n}" for n in range(12)], express=True)
+    found = [*lane.receive(10, express=True), *lane.receive(10, express=True)]
+    assert sorted(x["body"] for x in found) == sorted(f"{n}" for n in range(12))
+    lane.delete([x["receiptHandle"] for x in found[:10]], express=True)
+    assert lane.depth(express=True).total == 2
+    lane.delete([x["receiptHandle"] for x in found[10:]], express=True)
+    assert drain(sqs, queue) == []
+
+
+def test_a_message_that_is_not_deleted_is_no_secret(sqs: Any, url: str) -> None:
+    stub = Stubber(sqs)
+    lane = SqsLanes(sqs, url.removesuffix("a"), ["a"], Naps())["a"]
+    failed = {"Id": "1", "SenderFault": False, "Code": "InternalError"}
+    stub.add_response("delete_message_batch", {"Successful": [{"Id": "0"}], "Failed": [failed]})
+    with stub, pytest.raises(Retriable):
+        lane.delete(["a", "b"], express=False)
 
 
 def test_while_a_lane_has_no_express_queue_its_other_one_serves(sqs: Any, url: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.domain.lanes.lease_hints import MOST, LeaseHint, read
+from shared.domain.lanes.lease_hints import MOST, LeaseHint, read, together
 from shared.domain.lanes.pacing import pace
 from shared.domain.lanes.switches import ThrottledRate
 from tests.fakes.clock import FakeClock
@@ -127,6 +127,21 @@ def test_the_slots_of_a_credential_with_all_its_hints_take_one_write_unit(moto_d
 
 @pytest.mark.parametrize("text", ["", "-", "job", "job-1", "job-1-", "job-x-1", "-1-1", "job-1-²"])
 def test_what_is_no_hint_is_passed_over(text: str) -> None:
-    assert read("at_worker", text) is None
-    assert read("tat", "job-1-1") is None
-    assert read("at_worker", "job-1-1") == LeaseHint("worker", "job", 1, 1)
+    assert read("at_worker", text) == []
+    assert read("tat", "job-1-1") == []
+    assert read("at_worker", "job-1-1") == [LeaseHint("worker", "job", 1, 1)]
+    assert [str(one) for one in read("at_worker", f"job-1-1,{text}")] == [f"job-1-1,{text}"]
+
+
+def test_leases_that_reserve_together_have_one_note_apart(stores: Stores) -> None:
+    hints = [hint(chunk=n) for n in range(10)]
+    for _ in range(2):
+        stores.pacer.reserve("one", 10, PACE, lead=0, hint=together(hints))
+    found = stores.hints.read(["one"])
+    assert [(c, h.worker, h.job, h.chunk, h.epoch) for c, h in found] == [
+        ("one", h.worker, h.job, h.chunk, h.epoch) for h in hints
+    ]
+    stores.hints.forget("one", found[3][1])
+    assert stores.hints.read(["one"]) == []
+    stores.pacer.reserve("one", 1, PACE, lead=0, hint=together(hints[:1]))
+    assert stores.hints.read(["one"]) == [("one", hints[0])]

@@ -55,6 +55,38 @@ def test_a_lease_loads_all_it_needs_at_once(stores: Stores, clock: FakeClock) ->
     assert stores.records.load("0" * 26, 0, content=True) is None
 
 
+def test_leases_of_small_jobs_load_all_they_need_at_once(stores: Stores, clock: FakeClock) -> None:
+    some = [Parts(clock, [3]), Parts(clock, [2], test=True), Parts(clock, [1], account="acc_000000000002")]
+    for parts in some:
+        parts.store(stores)
+    names = [some[0].job.id, "0" * 26, *(x.job.id for x in some[1:])]
+    before = len(stores.tap.calls)
+    first, none, *others = stores.records.load_each(names, lane="one")
+    assert none is None
+    for parts, loaded in zip(some, [first, *others], strict=True):
+        assert loaded == stores.records.load(parts.job.id, 0, content=True, lane="one")
+    assert len(stores.tap.calls) == before + 1 + 3
+    before = len(stores.tap.calls)
+    controls = stores.records.controls([x.job for x in some], lane="one")
+    assert len(stores.tap.calls) == before + 1
+    assert controls == [stores.records.control(x.job.id, x.job.account, test=x.job.test, lane="one") for x in some]
+
+
+@pytest.mark.parametrize("held", [0, 1, 2])
+def test_what_holds_one_account_back_is_read_of_its_jobs_alone(stores: Stores, clock: FakeClock, held: int) -> None:
+    accounts = ["acc_000000000001", "acc_000000000002", "acc_000000000003"]
+    some = [Parts(clock, [1], account=account) for account in accounts]
+    for parts in some:
+        parts.store(stores)
+    stores.pause(account=accounts[held])
+    stores.records.suppress(
+        accounts[held], "x@example.com", "complaint", clock.ms, job=some[held].job.id, channel="email"
+    )
+    controls = stores.records.controls([x.job for x in some])
+    assert [x.paused for x in controls] == [n == held for n in range(3)]
+    assert [bool(x.suppressed_at) for x in controls] == [n == held for n in range(3)]
+
+
 def test_stats_begin_with_acceptance_and_leave_tests_out(stores: Stores, clock: FakeClock) -> None:
     Parts(clock, [3, 2]).store(stores)
     Parts(clock, [7], test=True).store(stores)

@@ -2,8 +2,8 @@
 
 import json
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from functions.dispatch import send, services
 from shared.contracts import Credential, Settings, express_queue_name, lane_queue_name
 from shared.domain.lanes.backoff import REDELIVERIES
-from shared.engine.lane.call_counters import Count
+from shared.domain.lanes.call_counters import Count
 from shared.engine.lane.start import PointerResult
 from shared.engine.outcome.resolve import Resolved
 from shared.ports import MalformedSecret, Retriable
@@ -56,9 +56,11 @@ class Stage:
     ends: dict[str, threading.Event] = field(default_factory=dict)
     """What is so once a job's lease has ended."""
 
-    credential = Credential("one", "sendgrid", "email", 10)
+    credential: Credential = Credential("one", "sendgrid", "email", 10)  # noqa: RUF009 - it is frozen
+    groups: list[list[str]] = field(default_factory=list)
+    """The jobs that were served together."""
     clock: FakeClock = field(default_factory=FakeClock)
-    settings = Settings("dev", (credential,), {})
+    settings = Settings("dev", (), {})
     breaker_cache = SimpleNamespace(opened=lambda: 0)
     pacer = SimpleNamespace(skew=lambda: 0.0)
 
@@ -74,20 +76,32 @@ class Stage:
             self.put_off[receipt] = seconds
             self.express[receipt] = express
 
-        def receive(*, express: bool) -> dict[str, Any] | None:
+        def receive(most: int = 1, *, express: bool) -> list[dict[str, Any]]:
             if self.refuse:
                 raise Retriable
             jobs = self.waiting.get(queue(express=express), [])
-            return record(jobs.pop(0)) if jobs else None
+            return [record(jobs.pop(0)) for _ in jobs[:most]]
 
-        def delete(receipt: str, *, express: bool) -> None:
-            self.deleted.append(f"{receipt} {queue(express=express)}")
+        def delete(receipts: Sequence[str], *, express: bool) -> None:
+            self.deleted += [f"{receipt} {queue(express=express)}" for receipt in receipts]
 
         return {"one": SimpleNamespace(put_off=put_off, receive=receive, delete=delete)}
 
     def sender(self, call_timeout: float) -> Any:
         self.secret()
-        return SimpleNamespace(work=self.work, said=Count)
+        return SimpleNamespace(work=self.work, work_together=self.work_together, said=Count)
+
+    def work_together(
+        self, pointers: Sequence[tuple[str, int]], *, owner: str, deadline: float, spare: Callable[[], None]
+    ) -> list[PointerResult | Exception]:
+        self.groups.append([job for job, _ in pointers])
+        out: list[PointerResult | Exception] = []
+        for job, number in pointers:
+            try:
+                out.append(self.work(job, number, owner=owner, deadline=deadline, spare=spare))
+            except RuntimeError as fault:
+                out.append(fault)
+        return out
 
     def work(self, job: str, number: int, *, owner: str, deadline: float, spare: Callable[[], None]) -> PointerResult:
         if job in self.slow:
@@ -221,10 +235,54 @@ def test_a_pointer_is_put_off_in_the_queue_it_came_from(stage: Stage, express: b
 def test_another_pointer_is_served_beside_a_lease_that_waits_for_slow_answers(stage: Stage, express: bool) -> None:  # noqa: FBT001
     done = threading.Event()
     stage.slow, stage.ends = {"a": done}, {"b": done}
-    stage.waiting = {queue(express=express): ["b", "c"]}
+    stage.waiting = {queue(express=express): ["b"]}
     assert run(("a", 1), express=express) == []
     assert stage.worked == ["b", "a"]
     assert stage.deleted == [f"receipt-b {queue(express=express)}"]
+
+
+# Groups
+
+
+def test_pointers_to_small_jobs_are_served_together_and_those_that_wait_after_a_full_group(stage: Stage) -> None:
+    stage.credential = replace(stage.credential, rate=500)
+    waiting = [f"w{n:02}" for n in range(25)]
+    stage.waiting = {queue(express=True): [*waiting]}
+    assert run(*((f"e{n}", 1) for n in range(10)), express=True) == []
+    assert sorted(map(sorted, stage.groups)) == [
+        [f"e{n}" for n in range(10)],
+        waiting[:10],
+        waiting[10:20],
+        waiting[20:],
+    ]
+    assert sorted(stage.deleted) == [f"receipt-{job} {queue(express=True)}" for job in waiting]
+
+
+@pytest.mark.parametrize(("count", "taken"), [(1, 0), (9, 0), (10, 10)])
+def test_a_lone_message_costs_no_look_at_the_queue(stage: Stage, count: int, taken: int) -> None:
+    stage.credential = replace(stage.credential, rate=500)
+    stage.waiting = {queue(express=True): [f"w{n:02}" for n in range(10)]}
+    assert run(*((f"e{n}", 1) for n in range(count)), express=True) == []
+    assert len(stage.deleted) == taken
+
+
+def test_the_fault_of_one_in_a_group_is_its_own(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    stage.fails = {"b", "y"}
+    stage.slow = {"a": threading.Event()}
+    stage.slow["a"].set()
+    stage.waiting = {queue(express=True): ["x", "y"]}
+    assert run(("a", 1), ("b", 2), express=True) == ["message-b"]
+    assert sorted(stage.worked) == ["a", "x"]
+    assert stage.put_off == {"receipt-b": 15, "receipt-y": 5}
+    assert stage.deleted == [f"receipt-x {queue(express=True)}"]
+    assert set(errors(caplog)) == {"message-b", "message-y"}
+
+
+def test_a_question_among_pointers_to_small_jobs_is_asked(stage: Stage) -> None:
+    source = {"eventSourceARN": f"arn:aws:sqs:us-east-1:123456789012:{queue(express=True)}"}
+    records = [record("a") | source, record("q", resolve=True) | source]
+    assert send.handler({"Records": records}, Context()) == {"batchItemFailures": []}
+    assert (stage.groups, stage.asked) == ([["a"]], ["q"])
 
 
 def test_each_lease_that_waits_makes_room_for_one(stage: Stage) -> None:

@@ -12,9 +12,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from shared.domain.jobs.job import Job
+from shared.engine.lane.group import GroupSender
 from shared.engine.lane.send import LEASES
 from tests.fakes.clock import FakePool
 from tests.fakes.queues import FakePacer, Message, Order, fairest
@@ -100,10 +102,10 @@ class Lane:
         """
         declared, begun = self.world.settings.credential("one"), self._clock.now()
         end = begun + seconds
-        work: list[Callable[[], None]] = [
-            lambda n=n: self._serve(end, express=n < declared.express_workers, number=n)  # type: ignore[misc]
-            for n in range(declared.express_workers + declared.workers)
-        ]
+        work: list[Callable[[], None]] = [partial(self._serve, end, number=n) for n in range(declared.workers)]
+        for n in range(declared.express_workers):
+            sender = self._sender()
+            work += [partial(self._serve_small, end, sender, number=n) for _ in range(declared.groups)]
         if every:
             work.append(lambda: self._send_singles(begun + seconds - SETTLED, every))
         self._clock.run(*work, *beside)
@@ -122,11 +124,20 @@ class Lane:
                 return
             self._singles.append(self.world.accept(1, account=SINGLE))
 
-    def _serve(self, end: float, *, express: bool, number: int) -> None:
-        """Be one of an event source's workers: a process that lives as long as the run."""
-        world, queue = self.world, self.world.lanes["one"]
-        pacer = FakePacer(self._clock, world.tap, self._tat)
-        sender = world.sender("one", pacer=pacer, breaker_cache=world.process(), pool=FakePool)
+    def _sender(self) -> GroupSender:
+        pacer = FakePacer(self._clock, self.world.tap, self._tat)
+        return self.world.sender("one", pacer=pacer, breaker_cache=self.world.process(), pool=FakePool)
+
+    def _serve_small(self, end: float, sender: GroupSender, *, number: int) -> None:
+        """Be one of the groups side by side that a worker for small jobs serves."""
+        self._clock.sleep(0.013 * number)
+        while self._clock.now() < end:
+            if not self.world.send_together("one", sender):
+                self._clock.sleep(POLL)
+
+    def _serve(self, end: float, *, number: int) -> None:
+        """Be one of an event source's workers for large jobs: a process that lives as long as the run."""
+        queue, sender = self.world.lanes["one"], self._sender()
 
         def work(message: Message, deadline: float) -> None:
             where = json.loads(message.body)
@@ -135,7 +146,7 @@ class Lane:
 
         self._clock.sleep(0.013 * number)
         while self._clock.now() < end:
-            taken = [m for m in (queue.receive(express=express) for _ in range(LEASES)) if m is not None]
+            taken = [m for m in (queue.receive(express=False) for _ in range(LEASES)) if m is not None]
             if not taken:
                 self._clock.sleep(POLL)
                 continue

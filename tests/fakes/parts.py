@@ -20,8 +20,8 @@ from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.wake import PauseResumer
 from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.breaker_cache import BreakerCache
+from shared.engine.lane.group import GroupSender
 from shared.engine.lane.recovery import Recovery
-from shared.engine.lane.send import Sender
 from shared.engine.outcome.announcer import Announcing
 from shared.engine.outcome.fold import Logger
 from shared.engine.outcome.track import Tracker
@@ -200,10 +200,10 @@ class Parts:
         declared: Credential | None = None,
         wire: Callable[[], Wire] | None = None,
         links: Links | None = None,
-    ) -> Sender:
+    ) -> GroupSender:
         """Return a new sender of a lane: a worker with a clock or a credential of its own, if given."""
         own = self.recovery if breaker_cache is None else self.recovering(breaker_cache)
-        return Sender(
+        return GroupSender(
             stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes, lambda: self.standings),
             access=ProviderAccess(self.providers[lane], wire=wire, messages=self.messages),
             credential=declared or self.settings.credential(lane),

@@ -11,6 +11,7 @@ from itertools import count
 from math import inf
 from typing import Any
 
+from shared.domain.lanes import lease_hints
 from shared.domain.lanes.depth import QueueDepth
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, UNNOTED, WRONG, Pace, Slots, own_clock
@@ -385,12 +386,18 @@ class FakeHints:
 
     def read(self, credentials: Sequence[str]) -> list[tuple[str, LeaseHint]]:
         return self._tap(
-            "hints.read", lambda: [(c, hint) for (c, _), hint in sorted(self._hints.items()) if c in credentials]
+            "hints.read",
+            lambda: [
+                (c, one)
+                for (c, _), hint in sorted(self._hints.items(), key=lambda item: item[0])
+                if c in credentials
+                for one in lease_hints.read(hint.name, str(hint))
+            ],
         )
 
     def forget(self, credential: str, hint: LeaseHint) -> None:
         def remove() -> None:
-            if self._hints.get((credential, hint.worker)) == hint:
+            if str(self._hints.get((credential, hint.worker))) == str(hint):
                 del self._hints[credential, hint.worker]
 
         self._tap("hints.forget", remove)

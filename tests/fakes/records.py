@@ -118,12 +118,15 @@ class FakeRecords(FakeOpenIndex):
         return self._atomic("read_jobs", lambda: {x: self.jobs[x] for x in names if x in self.jobs})
 
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
-        def found() -> Control:
-            paused = bool(self.paused & {"", owner(account)})
-            latest = dict(self.suppressed_at.get(namespace(account, test=test), {}))
-            return Control(self.jobs.get(job), paused, self._breaker(lane), latest)
+        return self._atomic("control", lambda: self._control(job, account, lane, test=test))
 
-        return self._atomic("control", found)
+    def controls(self, jobs: Sequence[Job], *, lane: str = "") -> list[Control]:
+        return self._atomic("controls", lambda: [self._control(x.id, x.account, lane, test=x.test) for x in jobs])
+
+    def _control(self, job: str, account: str, lane: str, *, test: bool) -> Control:
+        paused = bool(self.paused & {"", owner(account)})
+        latest = dict(self.suppressed_at.get(namespace(account, test=test), {}))
+        return Control(self.jobs.get(job), paused, self._breaker(lane), latest)
 
     def _breaker(self, lane: str) -> Breaker | None:
         return self._breakers.of(lane) if lane else None
@@ -138,13 +141,16 @@ class FakeRecords(FakeOpenIndex):
         return self._atomic("content", lambda: self.contents.get(job))
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
-        def found() -> Loaded | None:
-            if job not in self.jobs or (job, number) not in self.chunks:
-                return None
-            stored = self.contents.get(job) if content else None
-            return Loaded(self.jobs[job], self.chunks[job, number], stored, self._breaker(lane))
+        return self._atomic("load", lambda: self._loaded(job, number, lane, content=content))
 
-        return self._atomic("load", found)
+    def load_each(self, jobs: Sequence[str], *, lane: str = "") -> list[Loaded | None]:
+        return self._atomic("load_each", lambda: [self._loaded(job, 0, lane, content=True) for job in jobs])
+
+    def _loaded(self, job: str, number: int, lane: str, *, content: bool) -> Loaded | None:
+        if job not in self.jobs or (job, number) not in self.chunks:
+            return None
+        stored = self.contents.get(job) if content else None
+        return Loaded(self.jobs[job], self.chunks[job, number], stored, self._breaker(lane))
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
         def put() -> None:

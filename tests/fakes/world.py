@@ -22,6 +22,7 @@ from shared.domain.lanes.switches import Switch
 from shared.engine.intake.accept import AcceptedJob, BatchRequest
 from shared.engine.jobs.wake import SECONDS
 from shared.engine.lane.access import LaneStores
+from shared.engine.lane.group import GroupSender
 from shared.engine.lane.send import Sender
 from shared.engine.lane.start import PointerResult
 from shared.engine.outcome.fold import Folded
@@ -32,7 +33,7 @@ from shared.ports import Retriable
 from tests.fakes.clock import FakePool
 from tests.fakes.links import FakeLinks
 from tests.fakes.parts import LEASE_MARGIN, Held, Parts, credential
-from tests.fakes.queues import following
+from tests.fakes.queues import Message, following
 
 __all__ = [
     "ACCOUNT",
@@ -118,8 +119,46 @@ class World(Parts):
         time, and in the end it is a dead letter.
         """
         message = self.lanes[lane].receive(express=express)
-        if message is None:
-            return None
+        return None if message is None else self._serve(lane, message, sender or self.senders[lane], spare)
+
+    def send_together(
+        self, lane: str, sender: GroupSender | None = None, *, spare: Callable[[], None] = lambda: None
+    ) -> Sequence[PointerResult | Exception]:
+        """Serve the next pointers to small jobs together, as many as are due and a group takes; as `send` does."""
+        messages: list[Message] = []
+        while len(messages) < self.settings.credential(lane).group:
+            message = self.lanes[lane].receive(express=True)
+            if message is None:
+                break
+            if "resolve" in message.body:
+                self._serve(lane, message, self.senders[lane], lambda: None)
+            else:
+                messages.append(message)
+        if not messages:
+            return ()
+        pointers = [(x["job"], x["chunk"]) for x in map(json.loads, (m.body for m in messages))]
+        visible_at, deadline = self.clock.now() + VISIBILITY, self.clock.now() + INVOCATION
+        owner = f"owner-{next(self._owners)}"
+        try:
+            did = (sender or self.senders[lane]).work_together(pointers, owner=owner, deadline=deadline, spare=spare)
+        except BaseException:
+            for message in messages:
+                self.lanes[lane].restore(message, visible_at)
+            raise
+        for message, result in zip(messages, did, strict=True):
+            if isinstance(result, Exception):
+                self._failed(lane, message)
+            else:
+                self.lanes[lane].delete(message)
+        return did
+
+    def _failed(self, lane: str, message: Message) -> None:
+        if message.receives < RECEIVES:
+            self.lanes[lane].restore(message, self.clock.now() + redelivery_delay(message.receives))
+        else:
+            self.lanes[lane].bury(message)
+
+    def _serve(self, lane: str, message: Message, worker: Sender, spare: Callable[[], None]) -> PointerResult:
         where = json.loads(message.body)
         if where.get("resolve"):
             self.lanes[lane].delete(message)
@@ -128,17 +167,12 @@ class World(Parts):
             return PointerResult.NOTHING
         visible_at = self.clock.now() + VISIBILITY
         deadline = self.clock.now() + INVOCATION
-        worker = sender or self.senders[lane]
         try:
             with following(message):
                 owner = f"owner-{next(self._owners)}"
                 did = worker.work(where["job"], where["chunk"], owner=owner, deadline=deadline, spare=spare)
         except Exception:
-            if message.receives < RECEIVES:
-                visible_at = self.clock.now() + redelivery_delay(message.receives)
-                self.lanes[lane].restore(message, visible_at)
-            else:
-                self.lanes[lane].bury(message)
+            self._failed(lane, message)
             raise
         except BaseException:
             self.lanes[lane].restore(message, visible_at)

@@ -192,8 +192,8 @@ ACCOUNTS: Final = (
         "a suspended account's jobs go on",
         4,
         "shared/adapters/dynamo/jobs/records.py",
-        'paused = paused or "paused" in item or "suspended" in item',
-        'paused = paused or "paused" in item',
+        '"paused" in x or "suspended" in x',
+        '"paused" in x',
         f"{JOBS}::test_what_a_suspended_account_has_accepted_waits_for_its_end",
     ),
     Mutant(

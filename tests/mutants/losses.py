@@ -9,6 +9,7 @@ EXPIRED: Final = "shared/engine/sweeper/expired.py"
 PASSES: Final = "shared/domain/jobs/passes.py"
 TRANSITIONS: Final = "shared/adapters/dynamo/jobs/transitions.py"
 _SLOW: Final = "tests/engine/test_slow_answers.py"
+_GROUP: Final = "tests/engine/test_group.py"
 
 LOSSES: Final = (
     # 3: nothing is lost
@@ -198,11 +199,43 @@ LOSSES: Final = (
         f"{_SLOW}::test_a_lease_waits_when_a_second_of_answers_is_to_come",
     ),
     Mutant(
+        "a note names one lease of a group",
+        3,
+        "shared/engine/lane/group.py",
+        "together(hints)",
+        "hints[0]",
+        f"{_GROUP}::test_leases_of_a_dead_worker_s_group_are_found_by_their_note",
+    ),
+    Mutant(
+        "the fault of one fails its whole group",
+        3,
+        "shared/engine/lane/group.py",
+        "            self._end_by_fault(group, m, fault)\n            return False",
+        "            raise",
+        f"{_GROUP}::test_the_fault_of_one_is_its_own[ledgers.swap-before]",
+    ),
+    Mutant(
+        "a small job is sent in a group whatever holds it back",
+        4,
+        "shared/engine/lane/group.py",
+        "            if not self._check.passes(m.lease, control):\n                return\n",
+        "            self._check.passes(m.lease, control)\n",
+        f"{_GROUP}::test_what_is_stopped_paused_or_suppressed_is_left_out_and_the_others_are_sent",
+    ),
+    Mutant(
+        "a group waits for its slowest answer before any lease ends",
+        3,
+        "shared/engine/lane/group.py",
+        "                if m.windows.ended:\n",
+        "                if m.windows.ended and all(x.windows.ended for x in calling):\n",
+        f"{_GROUP}::test_the_answer_of_one_that_takes_long_costs_the_others_nothing",
+    ),
+    Mutant(
         "a lease that waits for slow answers is not kept",
         3,
         "shared/engine/lane/window.py",
-        "            self._keep()\n",
-        "",
+        "            self._keep()\n            self._look",
+        "            self._look",
         f"{_SLOW}::test_a_lease_is_kept_while_it_waits_for_a_slow_answer[9.0-5]",
     ),
     Mutant(

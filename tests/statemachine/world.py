@@ -21,7 +21,7 @@ from shared.engine.intake import accept
 from shared.engine.jobs import control, retry
 from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.breaker_cache import BreakerCache
-from shared.engine.lane.send import Sender
+from shared.engine.lane.group import GroupSender
 from shared.engine.outcome.resolve import Resolution, Resolved
 from shared.engine.pool import Pool
 from shared.ports import Clock, Links, Pacer, Resolver, Wire
@@ -133,9 +133,9 @@ class StagedWorld(World):
         declared: Credential | None = None,
         wire: Callable[[], Wire] | None = None,
         links: Links | None = None,
-    ) -> Sender:
+    ) -> GroupSender:
         """Return a new sender of a lane: a process of its own."""
-        return Sender(
+        return GroupSender(
             stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes, lambda: self.standings),
             access=ProviderAccess(self.staged[lane], wire=wire),
             credential=declared or self.settings.credential(lane),

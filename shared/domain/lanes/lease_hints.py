@@ -4,7 +4,8 @@ The write that reserves slots also writes the hint, so it costs nothing. It deci
 Source: docs/protocol.md, "Sweep", rule E; docs/adr/0055.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 PREFIX: Final = "at_"
@@ -16,12 +17,18 @@ written apart."""
 
 @dataclass(frozen=True, slots=True)
 class LeaseHint:
-    """A lease as it was when it last reserved slots. `worker`: a process and its lease, as no other is called."""
+    """A lease as it was when it last reserved slots.
+
+    Attributes:
+        worker: a process and its lease, or leases that reserve together, as no other is called.
+        group: what is stored, if it is about several leases; this is one of them.
+    """
 
     worker: str
     job: str
     chunk: int
     epoch: int
+    group: str = ""
 
     @property
     def name(self) -> str:
@@ -29,13 +36,22 @@ class LeaseHint:
         return PREFIX + self.worker
 
     def __str__(self) -> str:
-        return f"{self.job}-{self.chunk}-{self.epoch}"
+        return self.group or f"{self.job}-{self.chunk}-{self.epoch}"
 
 
-def read(name: str, text: str) -> LeaseHint | None:
-    """Read a hint; None if it is none that this version can read."""
-    job, _, rest = text.partition("-")
-    chunk, _, epoch = rest.partition("-")
-    if not name.startswith(PREFIX) or not (job and chunk.isdecimal() and epoch.isdecimal()):
-        return None
-    return LeaseHint(name.removeprefix(PREFIX), job, int(chunk), int(epoch))
+def together(hints: Sequence[LeaseHint]) -> LeaseHint:
+    """Return the hint about several leases of one worker, at least one."""
+    first, *others = hints
+    return replace(first, group=",".join(map(str, hints))) if others else first
+
+
+def read(name: str, text: str) -> list[LeaseHint]:
+    """Read a hint, one for each of its leases, without those that this version cannot read."""
+    found = []
+    for one in text.split(",") if name.startswith(PREFIX) else ():
+        job, _, rest = one.partition("-")
+        chunk, _, epoch = rest.partition("-")
+        if job and chunk.isdecimal() and epoch.isdecimal():
+            group = text if "," in text else ""
+            found.append(LeaseHint(name.removeprefix(PREFIX), job, int(chunk), int(epoch), group))
+    return found

@@ -1,6 +1,6 @@
 """The reads before each claim: the job, the switches, the breaker, and recipients that must get no more (L2)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import ACTIVE, Change, JobState
@@ -9,7 +9,7 @@ from shared.engine.lane.access import LaneStores
 from shared.engine.lane.admission import Admission
 from shared.engine.lane.lease import Lease
 from shared.engine.suppression.left_out import DNS_AGAIN_MS, LeavingOut
-from shared.ports import Clock, DnsUnanswered
+from shared.ports import Clock, Control, DnsUnanswered
 
 
 class ClaimCheck:
@@ -22,10 +22,12 @@ class ClaimCheck:
         self._lane = lane
         self._clock = clock
 
-    def passes(self, lease: Lease) -> bool:
-        """Read the job and the controls after the lease was taken; an ENQUEUED job becomes SENDING by that read."""
-        held = lease.job
-        control = self._records.control(held.id, held.account, test=held.test, lane=self._lane)
+    def read(self, leases: Sequence[Lease]) -> list[Control]:
+        """Read the jobs and the controls of leases after they were taken."""
+        return self._records.controls([lease.job for lease in leases], lane=self._lane)
+
+    def passes(self, lease: Lease, control: Control) -> bool:
+        """Judge by what was read; an ENQUEUED job becomes SENDING by that read."""
         job = control.job
         if job is None:
             return False

@@ -26,11 +26,11 @@ from shared.domain.jobs.outcomes import (
     Unknown,
 )
 from shared.domain.jobs.states import ACTIVE, Cell
+from shared.domain.lanes.call_counters import Count
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import Pace
 from shared.domain.recipients.suppressions import Reach
 from shared.domain.times import Seconds
-from shared.engine.lane.call_counters import Count
 from shared.engine.lane.compose import CannotCompose, Composition, Made
 from shared.engine.suppression.suppressed import SLACK_MS, Unwelcome
 from shared.ports import Target

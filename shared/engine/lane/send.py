@@ -15,17 +15,17 @@ from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes.backoff import Chance
+from shared.domain.lanes.call_counters import CallCounters, Count
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
 from shared.domain.times import Seconds
 from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.admission import Admission
 from shared.engine.lane.breaker_cache import BreakerCache
-from shared.engine.lane.call_counters import CallCounters, Count
-from shared.engine.lane.calls import Calls
+from shared.engine.lane.calls import Calls, LeaseCalls
 from shared.engine.lane.checks import ClaimCheck
 from shared.engine.lane.compose import Composition
-from shared.engine.lane.lease import Lease, Wanted
+from shared.engine.lane.lease import Lease, ProviderCall, Wanted
 from shared.engine.lane.recovery import Recovery, mailed
 from shared.engine.lane.slots import PATIENCE, LatencyEstimate, SlotClient, patience
 from shared.engine.lane.start import PointerResult, Starter
@@ -87,9 +87,8 @@ class Sender:
         self._clock = clock
         self._lease_margin = lease_margin
         self._call_timeout = access.call_timeout
-        self._calls = Calls(
-            access.provider, clock, access.call_timeout, pool or ThreadPool(), access.wire, access.messages
-        )
+        self._pool = pool or ThreadPool()
+        self._calls = Calls(access.provider, clock, access.call_timeout, self._pool, access.wire, access.messages)
         self._prepare = LatencyEstimate()
         self._starter = Starter(
             records=stores.records,
@@ -144,9 +143,24 @@ class Sender:
         lease = self._load(ledger)
         if lease is None:
             return PointerResult.NOTHING  # the job's items have reached the end of their retention
-        lease.end = ledger.until / 1000 - self._lease_margin
+        return self._serve(lease, deadline, spare)
+
+    def _serve(self, lease: Lease, deadline: Seconds, spare: Callable[[], None] = lambda: None) -> PointerResult:
+        """Serve a lease that was loaded; arguments, result and errors as of `work`."""
         lease_calls = self._calls.lease(self._threads())
-        windows = WindowCalls(
+        windows = self._windows(lease, lease_calls, deadline)
+        try:
+            with lease_calls, self._slot_client.place() as place:
+                lease.hint = LeaseHint(place, lease.job.id, lease.ledger.chunk, lease.ledger.epoch)
+                self._work(lease, windows, deadline)
+                self._finish(lease, windows, spare)
+        except Exception:  # any fault, raised again once what is known of the lease is written
+            self._give_up(lease, windows)
+            raise
+        return self._conclude(lease)
+
+    def _windows(self, lease: Lease, lease_calls: LeaseCalls, deadline: Seconds) -> WindowCalls:
+        return WindowCalls(
             lease,
             lease_calls,
             admission=self._admission,
@@ -155,23 +169,22 @@ class Sender:
             call_timeout=self._call_timeout,
             keep=lambda: self._keep_lease(lease, deadline),
         )
-        try:
-            with lease_calls, self._slot_client.place() as place:
-                lease.hint = LeaseHint(place, job_id, number, ledger.epoch)
-                self._work(lease, windows, deadline)
-                self._finish(lease, windows, spare)
-        except Exception:  # any fault, raised again once what is known of the lease is written
-            windows.drain()
-            self._salvage(lease)
-            raise
-        finally:
-            self._call_counters.include(lease.count)
+
+    def _conclude(self, lease: Lease) -> PointerResult:
+        """End a lease whose calls have ended."""
+        self._call_counters.include(lease.count)
         self._release(lease)
         if lease.lost:
             return PointerResult.NOTHING
         if lease.job.state not in ACTIVE:
-            self._starter.rest(job_id)
+            self._starter.rest(lease.job.id)
         return PointerResult.SENT
+
+    def _give_up(self, lease: Lease, windows: WindowCalls) -> None:
+        """End a lease after a fault, once its calls have ended."""
+        windows.drain()
+        self._call_counters.include(lease.count)
+        self._salvage(lease)
 
     def _load(self, ledger: Ledger) -> Lease | None:
         """Read what a lease works on; None if it no longer exists. If that fails nothing was begun; the lease ends."""
@@ -179,15 +192,23 @@ class Sender:
         try:
             kept = self._compositions.get(job)
             loaded = self._records.load(job, number, content=kept is None, lane=self._credential.id)
-            composition = kept or self._keep(loaded)
+            return self._lease(ledger, loaded, kept or self._keep(loaded))
         except Exception:  # any fault, raised again
-            if ledger.having(Cell.QUEUED):  # so that no next pass is begun, which would take the job's route
-                self._ledgers.send_cancel(ledger, (), (), self._recovery.passing(()))
+            self._put_back(ledger)
             raise
+
+    def _lease(self, ledger: Ledger, loaded: Loaded | None, composition: Composition | None) -> Lease | None:
         if loaded is None or composition is None:
             return None
         self._admission.see(loaded.breaker)
-        return Lease(loaded.job, loaded.chunk, composition, ledger, relayed=not self._provider.has_feedback)
+        lease = Lease(loaded.job, loaded.chunk, composition, ledger, relayed=not self._provider.has_feedback)
+        lease.end = ledger.until / 1000 - self._lease_margin
+        return lease
+
+    def _put_back(self, ledger: Ledger) -> None:
+        """End a lease that could not be loaded."""
+        if ledger.having(Cell.QUEUED):  # so that no next pass is begun, which would take the job's route
+            self._ledgers.send_cancel(ledger, (), (), self._recovery.passing(()))
 
     def _salvage(self, lease: Lease) -> None:
         """Write what is known of a lease that a fault ends: what was sent must not become unknown for a fault here.
@@ -226,11 +247,14 @@ class Sender:
                     return
                 continue
             woken = self._record(lease, windows, slots.first - self._ahead(rate))
-            if self._cut(lease, full) or not self._check.passes(lease):
+            if self._cut(lease, full):
+                return
+            [control] = self._check.read([lease])
+            if not self._check.passes(lease, control):
                 return
             rate = self._admission.narrow(full)  # the breaker may have opened or closed since
             count = min(wanted.count, rate.window)
-            ended = slots.at(slots.count) + self._call_timeout + patience(full, self._leases)
+            ended = self._ended(slots, full)
             lease.end = min(deadline, ended - self._call_timeout)
             indices = self._claim(lease, count, expired=ended - self._call_timeout)
             if not indices:
@@ -247,8 +271,16 @@ class Sender:
             self._note(lease)
             spare()
         windows.finish()
+        self._tell(lease)
+
+    def _tell(self, lease: Lease) -> None:
+        """Write what answers say."""
         self._note(lease)
         self._suppress(lease)
+
+    def _ended(self, slots: Slots, full: Pace) -> Seconds:
+        """Return when all calls of a window have ended, Unix seconds."""
+        return slots.at(slots.count) + self._call_timeout + patience(full, self._leases)
 
     def _keep_lease(self, lease: Lease, deadline: Seconds) -> None:
         """Have a lease that waits for slow answers last on: the claim of a window gives it no time for them (L2.6a)."""
@@ -288,8 +320,7 @@ class Sender:
         """Wait for a moment and write what answers say, as soon as all are there; returns when the claim began."""
         windows.rest(until, answered=True)
         answered = self._clock.now()
-        self._note(lease)
-        self._suppress(lease)
+        self._tell(lease)
         windows.rest(until)
         return max(answered, until)
 
@@ -311,15 +342,19 @@ class Sender:
         lease.merged(new)
         return indices
 
+    def _parcels(self, lease: Lease, indices: Sequence[int], rate: Pace) -> list[ProviderCall]:
+        """Return the provider calls of a claimed window."""
+        try:
+            return lease.parcels(indices, rate, self._calls.per_call_of)
+        except Exception:  # any fault, raised again
+            lease.requeued.extend(indices)  # none was begun
+            raise
+
     def _call(
         self, lease: Lease, windows: WindowCalls, indices: Sequence[int], rate: Pace, slots: Slots, *, deadline: Seconds
     ) -> None:
         """Make the provider calls of a claimed window."""
-        try:
-            parcels = lease.parcels(indices, rate, self._calls.per_call_of)
-        except Exception:  # any fault, raised again
-            lease.requeued.extend(indices)  # none was begun
-            raise
+        parcels = self._parcels(lease, indices, rate)
         try:
             windows.call(parcels, slots, rate, deadline=deadline)
         finally:

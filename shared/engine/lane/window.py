@@ -65,6 +65,27 @@ class WindowCalls:
         """Recipients whose answers are still to come."""
         return sum(len(parcel.indices) for parcel, _ in self._open)
 
+    @property
+    def ended(self) -> bool:
+        """Whether no answer is to come, and no call is to be made once more."""
+        return not self._open and not self._again
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether calls are to be made once more, or in parts."""
+        return bool(self._again)
+
+    def begin(self, parcels: Sequence[ProviderCall], slots: Slots, rate: Pace, *, deadline: Seconds) -> None:
+        """Begin the call of each parcel at its slot, as `call`; what was not begun is left for `finish`."""
+        self._rate, self._deadline = rate, deadline
+        self._begin_each(parcels, slots)
+
+    def take(self) -> None:
+        """Record what calls came to that have ended, and keep the lease."""
+        self._take()
+        if self._open:
+            self._keep()
+
     def call(self, parcels: Sequence[ProviderCall], slots: Slots, rate: Pace, *, deadline: Seconds) -> None:
         """Call the provider once for each parcel, each at its slot; while the breaker is not closed, all have ended.
 
@@ -75,8 +96,7 @@ class WindowCalls:
         Raises:
             Exception: the first fault of a store. Calls that were not begun are to be queued again.
         """
-        self._rate, self._deadline = rate, deadline
-        self._begin_each(parcels, slots)
+        self.begin(parcels, slots, rate, deadline=deadline)
         self._make(all_end=not self._admission.closed)
 
     def wait(self, *, most: int) -> None:

@@ -21,7 +21,12 @@ class Notes:
         """Credential and name → the hint as it was last written, beside the slots or apart."""
 
     def has_room(self, credential: str, hint: LeaseHint) -> bool:
-        """Tell whether a hint may be written, by what the item held when it was last seen."""
+        """Tell whether a hint may be written beside the slots, by what that item held when it was last seen.
+
+        One about several leases is long: with some of them each reservation would cost more units.
+        """
+        if hint.group:
+            return False
         there = self._there.get(credential, frozenset())
         return hint.name in there or len(there) < MOST
 
@@ -88,6 +93,4 @@ def _apart(credential: str) -> keys.Key:
 
 def _hints(item: Mapping[str, Any]) -> Iterator[LeaseHint]:
     for name in sorted(item):
-        hint = lease_hints.read(name, item[name].get("S", ""))
-        if hint is not None:
-            yield hint
+        yield from lease_hints.read(name, item[name].get("S", ""))

@@ -1,6 +1,6 @@
 """Jobs, chunks, contents and details on DynamoDB, and the transactions that tie ledgers and jobs together."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -22,10 +22,10 @@ from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import Change, JobState, ending
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
-from shared.domain.recipients.suppressions import Reach
 from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay, Stored
 
 _NEW: Final = "attribute_not_exists(pk)"
+_Name = tuple[str, str]
 
 
 class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
@@ -68,37 +68,50 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         return {found.id: found for found in map(codec.job, items)}
 
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
-        wanted = [
-            keys.job(job),
-            keys.account_control(account),
-            keys.system_control(),
-            keys.latest_suppression(namespace(account, test=test)),
-        ]
-        found: Job | None = None
-        paused = False
-        suppressed_at: dict[Reach, int] = {}
-        items, breaker = self._with_breaker(wanted, lane)
-        for item in items:
-            if item["sk"]["S"] == keys.JOB:
-                found = codec.job(item)
-            elif item["sk"]["S"] == keys.SUPPRESSED:
-                suppressed_at = watermarks.latest(item)
-            else:
-                paused = paused or "paused" in item or "suspended" in item
-        return Control(found, paused, breaker, suppressed_at)
+        [found] = self._controls([(job, account, test)], lane)
+        return found
 
-    def _with_breaker(self, wanted: Sequence[keys.Key], lane: str) -> tuple[list[Item], Breaker | None]:
-        """Read items, and in the same call the lane's breaker, which may be a moment old and costs half as much."""
+    def controls(self, jobs: Sequence[Job], *, lane: str = "") -> list[Control]:
+        return self._controls([(job.id, job.account, job.test) for job in jobs], lane)
+
+    def _controls(self, wanted: Sequence[tuple[str, str, bool]], lane: str) -> list[Control]:
+        """Read what is wanted. `wanted`: job, account, and whether it is a test key's."""
+        of = [
+            (
+                keys.job(job),
+                (keys.account_control(account), keys.system_control()),
+                keys.latest_suppression(namespace(account, test=test)),
+            )
+            for job, account, test in wanted
+        ]
+        items, breaker = self._with_breaker([k for job, held, latest in of for k in (job, *held, latest)], lane)
+        out = []
+        for job, held, latest in of:
+            found, suppressed = items.get(_name(job)), items.get(_name(latest))
+            paused = any("paused" in x or "suspended" in x for k in held if (x := items.get(_name(k))) is not None)
+            out.append(
+                Control(
+                    codec.job(found) if found is not None else None,
+                    paused,
+                    breaker,
+                    watermarks.latest(suppressed) if suppressed is not None else {},
+                )
+            )
+        return out
+
+    def _with_breaker(self, wanted: Iterable[keys.Key], lane: str) -> tuple[dict[_Name, Item], Breaker | None]:
+        """Read items by key, and in the same call the lane's breaker, a moment old, which costs half as much."""
+        distinct = list({_name(k): k for k in wanted}.values())
         if not lane:
-            return self._db.batch_get(self._records, wanted), None
+            return {_name(x): x for x in self._db.batch_get(self._records, distinct)}, None
         items = self._db.batch_get_from(
             {
-                self._records: {"Keys": list(wanted), "ConsistentRead": True},
+                self._records: {"Keys": distinct, "ConsistentRead": True},
                 self._ops: {"Keys": [keys.breaker(lane)], "ConsistentRead": False},
             }
         )
-        breaker = next((x for x in items if x["sk"]["S"] == keys.BREAKER), None)
-        return [x for x in items if x is not breaker], codec.breaker(lane, breaker)
+        found = {_name(x): x for x in items}
+        return found, codec.breaker(lane, found.pop(_name(keys.breaker(lane)), None))
 
     def chunk(self, job: str, number: int) -> Chunk | None:
         item = self._db.get(self._records, keys.chunk(job, number))
@@ -116,14 +129,24 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         return None
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
-        wanted = [keys.job(job), keys.chunk(job, number)] + ([keys.content(job)] if content else [])
-        read, breaker = self._with_breaker(wanted, lane)
-        items = {item["sk"]["S"]: item for item in read}
-        found, chunk = items.pop(keys.JOB, None), items.pop(wanted[1]["sk"]["S"], None)
-        if found is None or chunk is None:
-            return None
-        stored = contents.unpack(next(iter(items.values()), chunk), self._blobs) if content else None
-        return Loaded(codec.job(found), codec.chunk(chunk), stored, breaker)
+        [found] = self._load([(job, number)], lane, content=content)
+        return found
+
+    def load_each(self, jobs: Sequence[str], *, lane: str = "") -> list[Loaded | None]:
+        return self._load([(job, 0) for job in jobs], lane, content=True)
+
+    def _load(self, places: Sequence[tuple[str, int]], lane: str, *, content: bool) -> list[Loaded | None]:
+        of = [(keys.job(job), keys.chunk(job, n), *([keys.content(job)] if content else [])) for job, n in places]
+        items, breaker = self._with_breaker([k for wanted in of for k in wanted], lane)
+        out: list[Loaded | None] = []
+        for wanted in of:
+            job, chunk, *apart = (items.get(_name(k)) for k in wanted)
+            if job is None or chunk is None:
+                out.append(None)
+                continue
+            stored = contents.unpack(apart[0] or chunk, self._blobs) if apart else None
+            out.append(Loaded(codec.job(job), codec.chunk(chunk), stored, breaker))
+        return out
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
         for table, key in ((self._records, keys.chunk(job, number)), (self._ops, keys.ledger(job, number))):
@@ -273,3 +296,8 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
         update = transitions.reopen(self._records, job)
         return self._db.together([{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}])
+
+
+def _name(item: Item) -> _Name:
+    """Return the key of an item, or a key itself, as a name in a table of items."""
+    return item["pk"]["S"], item["sk"]["S"]
