@@ -2,8 +2,20 @@
 
 from typing import Final
 
-from functions.operate import accounts, audit, credentials, hooks, jobs, members, notifiers, senders, switches
-from functions.operate.keys import routes as keys
+from functions.operate import (
+    accounts,
+    audit,
+    credentials,
+    erasing,
+    hooks,
+    jobs,
+    logs,
+    members,
+    notifiers,
+    senders,
+    switches,
+)
+from functions.operate.access import keys, members, notifiers
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
 
@@ -13,6 +25,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     *switches.ROUTES,
     *credentials.ROUTES,
     *jobs.ROUTES,
+    *erasing.ROUTES,
+    *logs.ROUTES,
     *accounts.ROUTES,
     *senders.ROUTES,
     *keys.ROUTES,

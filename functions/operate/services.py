@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo import listing
     from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
+    from shared.adapters.dynamo.erasure import erasing
     from shared.adapters.dynamo.notices import updates
     from shared.adapters.dynamo.people import people
     from shared.adapters.queues import dead_letters, redrive
+    from shared.adapters.s3 import files
+    from shared.adapters.stacks import function_logs
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
@@ -36,7 +39,10 @@ else:
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
     (dropping,) = lazy("shared.engine.mails", "dropping")
+    (function_logs,) = lazy("shared.adapters.stacks", "function_logs")
     (listing,) = lazy("shared.adapters.dynamo", "listing")
+    (erasing,) = lazy("shared.adapters.dynamo.erasure", "erasing")
+    (files,) = lazy("shared.adapters.s3", "files")
     days, notifying = lazy("shared.engine.notices", "days", "notifiers")
     dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
 
@@ -98,6 +104,23 @@ class OperateServices(Deployment):
         lambda d: dropping.WaitingMails(ledgers=d.ledgers, journal=d.journal, pool=pool.ThreadPool(), clock=d.clock)
     )
     listing = part(lambda d: listing.Listing(d.dynamo.client, d.records_table, d.clock))
+
+    function_logs = part(
+        lambda d: function_logs.FunctionLogs(
+            d.aws.client("logs"), d.aws.client("cloudformation"), contracts.prefix(d.settings.stage)
+        )
+    )
+    s3 = part(lambda d: d.aws.client("s3", files.CONFIG))
+
+    def eraser(self, key: str, raw: str, *, dry: bool) -> "erasing.Eraser":
+        """Return what finds and removes a person's data.
+
+        Args:
+            key: the normalised address or number.
+            raw: the address as it was given.
+        """
+        bucket = self.env[contracts.ENV_BUCKET]
+        return erasing.Eraser(self.dynamo, self.records_table, lambda: self.s3, bucket, key=key, raw=raw, dry=dry)
 
     def redrive(
         self, place: "QueuePlace", run: str, fits: "Callable[[str], bool]", *, discard: bool

@@ -31,6 +31,7 @@ POLICIES: Final[Mapping[str, Sequence[str]]] = {
         "*/operate/senders/*",
         "*/operate/hooks/*",
     ),
+    "Eraser": ("GET/operate/*", "*/operate/erase/*"),
     "KeyAdmin": (
         "GET/operate/*",
         "*/operate/keys/*",

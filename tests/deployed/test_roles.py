@@ -195,28 +195,28 @@ def files(deployment: accounts.LocalDeployment, aws: Aws) -> Iterator[str]:
         aws("s3").delete_object(Bucket=bucket, Key=f"{folder}/forged")
 
 
-def test_files_are_reached_by_folder_and_deleted_by_no_function(
+def test_files_are_reached_by_folder_and_deleted_by_the_function_that_erases(
     may: May, functions: dict[str, str], files: str
 ) -> None:
     senders = {kind for kind in functions.values() if kind.startswith("send-")}
     readers = {f: may("s3", "get_object", {"Bucket": files, "Key": f"{f}/forged"}) for f in FOLDERS}
     assert readers == {
-        "contents": {*senders, "api", "console", "sweep"},
+        "contents": {*senders, "api", "console", "operate", "sweep"},
         "uploads": {"api", "console", "ingest"},
         "exports": {"api", "export"},
-        "inbox": {"take"},
-        "archive": set(),
+        "inbox": {"operate", "take"},
+        "archive": {"operate"},
     }
     writers = {f: may("s3", "put_object", {"Bucket": files, "Key": f"{f}/forged", "Body": b"x"}) for f in FOLDERS}
     assert writers == {
-        "contents": {"api", "console", "digest", "sweep"},
+        "contents": {"api", "console", "digest", "operate", "sweep"},
         "uploads": {"api", "console", "ingest"},
         "exports": {"export"},
-        "inbox": {"api"},
-        "archive": set(),
+        "inbox": {"api", "operate"},
+        "archive": {"operate"},
     }
     for folder in FOLDERS:
-        assert may("s3", "delete_object", {"Bucket": files, "Key": f"{folder}/forged"}) == set()
+        assert may("s3", "delete_object", {"Bucket": files, "Key": f"{folder}/forged"}) == {"operate"}
 
 
 def test_no_other_function_sends_mail(may: May, deployment: accounts.LocalDeployment) -> None:

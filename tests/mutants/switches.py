@@ -55,7 +55,7 @@ SWITCHES: Final = (
     Mutant(
         "what a key has changed outlives it",
         9,
-        "functions/operate/keys/traces.py",
+        "functions/operate/access/traces.py",
         "Act.HOOK_CREATED, Act.HOOK_CHANGED,",
         "Act.HOOK_CREATED,",
         "tests/cli/test_stopping.py::test_an_endpoint_that_a_key_has_changed_is_shown",

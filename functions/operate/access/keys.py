@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from functions.operate.access.traces import KeyTrail, disable, traces_of
 from functions.operate.accounts import AccountBody, AccountQuery, Name, owner_of, resolve
 from functions.operate.call import Call, OperateView, route
-from functions.operate.keys.traces import KeyTrail, disable, traces_of
 from shared.domain.accounts import ApiKey, Scope, is_key_id
 from shared.domain.namespaces import KeyKind, owner
 from shared.web.http import Answer
