@@ -32,8 +32,10 @@ OLD_PLACES: Final = ("K#*", "ACCOUNTS", *OLD_AUDIT)
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
 `identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
 they have been moved."""
-SWITCHED: Final = ("A#*", "P#*", "SYS")
-"""Partitions of `records` with what pauses accounts and everything, and of `ops` with credentials."""
+SWITCHED: Final = ("P#*", "SYS")
+"""Partitions of `ops` with what pauses and slows credentials, and with the names of all."""
+DELETE: Final = ("s3:DeleteObject", "s3:DeleteObjectVersion")
+"""A file with all its versions."""
 JOBS: Final = ("J#*",)
 """Partitions of `records` with jobs, their content and recipients, and of `ops` with their ledgers."""
 HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
@@ -197,9 +199,9 @@ class Grants(Arns):
         serve.allow("s3:ListBucket", "s3:ListBucketVersions", on=[self._storage.bucket.bucket_arn])
         blanked = self._storage.objects(contracts.CONTENTS, contracts.INBOX_PREFIX, ARCHIVE)
         deleted = self._storage.objects(UPLOADS, EXPORTS, contracts.MAIL_UPLOADS)
-        serve.allow("s3:GetObject", "s3:PutObject", on=blanked)
-        serve.allow("s3:GetObjectVersion", on=self._storage.objects(ARCHIVE))
-        serve.allow("s3:DeleteObject", "s3:DeleteObjectVersion", on=[*blanked, *deleted])
+        serve.allow("s3:GetObject", "s3:PutObject", *DELETE, on=blanked)
+        serve.allow("s3:GetObjectVersion", on=blanked[-1:])
+        serve.allow(*DELETE, on=deleted)
 
     def _operate_hooks(self, serve: Function, hooks: HooksConstruct) -> None:
         """Let operators see to endpoints: the deployment's own, and those of accounts that a leaked key has made."""

@@ -297,18 +297,18 @@ class _Told:
     def __init__(self, told: FakeAnnouncements, processor: _Processor) -> None:
         self._told = told
         self._processor = processor
-        self.read, self.write = told.read, told.write
+        self.read = told.read
         self.known, self.claim, self.note = told.known, told.claim, told.note
 
-    def begin(self, was: AnnouncedStates, cells: bytes, at: Millis) -> AnnouncedStates | None:
+    def begin(self, was: AnnouncedStates, cells: bytes, at: Millis, pace: HookPace) -> AnnouncedStates | None:
         """Note what is begun; see `ports.Announcements`."""
         self._processor.use(CPU_CALL)
-        return self._told.begin(was, cells, at)
+        return self._told.begin(was, cells, at, pace)
 
-    def finish(self, begun: AnnouncedStates) -> None:
+    def finish(self, begun: AnnouncedStates, pace: HookPace) -> None:
         """Note what was begun; see `ports.Announcements`."""
         self._processor.use(CPU_CALL)
-        self._told.finish(begun)
+        self._told.finish(begun, pace)
 
 
 class _Batches:

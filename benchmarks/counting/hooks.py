@@ -33,6 +33,12 @@ SCATTERED: Final = 40
 """Words that come one by one, each in another chunk than the one before."""
 SCATTERED_UNITS: Final = 10.0
 SCATTERED_CALLS: Final = 18.0
+TOGETHER: Final = 10
+"""Words about messages of as many jobs that are folded at once: ten a second, by the window of the stream."""
+ROUNDS: Final = 4
+TOGETHER_UNITS: Final = 4.0
+TOGETHER_CALLS: Final = 6.0
+SINGLY_UNITS: Final = 6.0
 UNITS: Final = 0.05
 CALLS: Final = 0.04
 
@@ -47,7 +53,8 @@ class Receiver:
     def post(self, url: str, *, headers: Mapping[str, str], body: bytes, until: Seconds) -> HookAnswer:
         """Take a batch; see `ports.HookClient`."""
         del url, headers, until
-        self.events += len(json.loads(body)["data"])
+        data = json.loads(body)["data"]
+        self.events += len(data) if isinstance(data, list) else 1
         self.posts += 1
         return HookAnswer(204, 20)
 
@@ -63,26 +70,48 @@ def measure() -> list[Row]:
     if heard.events != SCATTERED:
         raise RuntimeError("not every scattered event was delivered once")
     each = (one.wru - alone.wru) / SCATTERED, (one.aws_calls - alone.aws_calls) / SCATTERED
+    nobody, _ = shared(batch=None)
     return [
         counted(named(rows.HOOKS, "write units"), units / MESSAGES, UNITS, "WRU"),
         counted(named(rows.HOOKS, "AWS calls"), calls / MESSAGES, CALLS, "calls"),
         counted(named(rows.HOOKS_SCATTERED, "write units"), each[0], SCATTERED_UNITS, "WRU"),
         counted(named(rows.HOOKS_SCATTERED, "AWS calls"), each[1], SCATTERED_CALLS, "calls"),
+        *_together(rows.HOOKS_TOGETHER, nobody, batch=True, goals=(TOGETHER_UNITS, TOGETHER_CALLS)),
+        *_together(rows.HOOKS_SINGLY, nobody, batch=False, goals=(SINGLY_UNITS, TOGETHER_CALLS)),
+    ]
+
+
+def _together(name: str, nobody: Tally, *, batch: bool, goals: tuple[float, float]) -> list[Row]:
+    """Return what each of many words at a time adds, in write units and AWS calls.
+
+    Args:
+        nobody: what the words take without an endpoint.
+        batch: whether the endpoint takes batches.
+        goals: in the same order.
+    """
+    tally, heard = shared(batch=batch)
+    count = ROUNDS * TOGETHER
+    if heard.events != count:
+        raise RuntimeError("not every event of many was delivered once")
+    return [
+        counted(named(name, "write units"), (tally.wru - nobody.wru) / count, goals[0], "WRU"),
+        counted(named(name, "AWS calls"), (tally.aws_calls - nobody.aws_calls) / count, goals[1], "calls"),
     ]
 
 
 @contextmanager
-def telling(*, hooked: bool) -> Iterator[tuple[World, "Hooks"]]:
+def telling(*, hooked: bool, batch: bool = True) -> Iterator[tuple[World, "Hooks"]]:
     """Make a world that has run before, and its functions of webhooks.
 
     Args:
         hooked: whether the account has an endpoint.
+        batch: whether it takes batches.
     """
     with world(rate=rate_of(200)) as w, patch("shared.adapters.hooks.LATER_S", 0):  # moto delays by the real clock
         warm(w)
         hooks = Hooks(w)
         if hooked:
-            hooks.endpoint()
+            hooks.endpoint(batch=batch)
         w.clock.advance(60)
         yield w, hooks
 
@@ -109,12 +138,40 @@ def scattered(*, hooked: bool) -> tuple[Tally, Receiver]:
         w.finish(together=4)
         hooks.run()
         places = [(lane, n) for lane, chunks in _by_lane(w, job).items() for n in chunks]
-        w.take()
-        for i in range(SCATTERED):
+        for i in range(SCATTERED + 1):
             lane, n = places[i % len(places)]
             w.track(lane, [words(job, n, range(i, i + 1))])
             w.log(1)
             hooks.run()
+            if not i:  # the endpoint has been called before
+                w.take()
+                hooks.receiver.events = 0
+        return w.take(), hooks.receiver
+
+
+def shared(*, batch: bool | None) -> tuple[Tally, Receiver]:
+    """Hear of deliveries about messages of jobs of their own, many at a time; return what all that took.
+
+    Args:
+        batch: whether the endpoint takes batches; None: the account has none.
+    """
+    with telling(hooked=batch is not None, batch=bool(batch)) as (w, hooks):
+        jobs = [w.accept(recipients(1), BODY) for _ in range((ROUNDS + 1) * TOGETHER)]
+        w.finish(together=TOGETHER)
+        w.clock.advance(60)
+        hooks.run()
+        lanes = {job: lane for job in jobs for lane in _by_lane(w, job)}
+        for n in range(ROUNDS + 1):
+            some = jobs[n * TOGETHER : (n + 1) * TOGETHER]
+            for lane in sorted(set(lanes.values())):
+                mine = [words(job, 0, range(1)) for job in some if lanes[job] == lane]
+                if mine:
+                    w.track(lane, mine)
+            w.log(TOGETHER)
+            hooks.run()
+            if not n:  # functions and the endpoint have worked before
+                w.take()
+                hooks.receiver.events = 0
         return w.take(), hooks.receiver
 
 
@@ -144,6 +201,7 @@ class Hooks:
         secrets = boto3.Session(region_name=REGION).client("secretsmanager")
         secrets.create_secret(Name=hooks_secret_name("bench"), SecretString=json.dumps({"current": "k" * 64}))
         self.hooking = w.deployment.hooking
+        self.hooking.gatherer._pool = FakePool  # noqa: SLF001 - the meter wants one thread
         poster = HookPoster(
             client=self.receiver,
             secrets=self.hooking.secrets,
@@ -161,8 +219,8 @@ class Hooks:
             pool=FakePool,
         )
 
-    def endpoint(self) -> None:
-        """Make an endpoint with batches."""
+    def endpoint(self, *, batch: bool) -> None:
+        """Make an endpoint, with batches or without."""
         now = self._w.clock.ms
         made = Endpoint(
             new_endpoint_id(now),
@@ -170,7 +228,7 @@ class Hooks:
             "https://example.com/hook",
             WANTED,
             now,
-            batch=True,
+            batch=batch,
             proven=True,
         )
         self.hooking.endpoints.create(made, None, event=None)

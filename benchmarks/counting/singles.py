@@ -39,7 +39,7 @@ SENDER_POINTERS: Final = 2
 PROVIDER_SECONDS: Final = 0.1
 POINTER_BYTES: Final = 100
 HOOKS_GB: Final = 1.0
-"""infra/functions/hooks.py, GATHER_MB. Its stream also has each end of a job of accounts without endpoints."""
+"""infra/functions/hooks.py, GATHER_MB."""
 DELIVERED: Final = "delivered"
 SEND: Final = "accepted"
 """The first event of SES about a message (`Send`)."""
@@ -74,7 +74,7 @@ def bill(name: str, *, count: int, kinds: tuple[str, ...] = (DELIVERED,), sns: b
         _sent(out, w, count, busy=busy)
         out.add("egress", (w.wire.sent - wire_bytes + WIRE_BYTES * (w.wire.calls - wire_calls)) / GB * prices.EGRESS_GB)
         w.log(count)
-        _run(out, w, gathered=1)
+        _run(out, w, gathered=_gathered(w, jobs))
         for kind in kinds:
             _heard(out, w, jobs, kind)
             posted(out, count, EVENT_BYTES, RECEIVED if busy else 1)
@@ -120,6 +120,11 @@ def _run(out: Bill, w: World, gathered: int) -> None:
     function(out, gathered, 0, HOOKS_GB)
 
 
+def _gathered(w: World, jobs: list[str]) -> int:
+    """Return how often the stream's records of some jobs start `gather_hooks`: all are in one batch, if any."""
+    return int(any(w.hears(x) for x in jobs))
+
+
 def _heard(out: Bill, w: World, jobs: list[str], kind: str) -> None:
     """Add the trackers and loggers of an event about each message."""
     by_lane: dict[str, list[list[ProviderEvent]]] = {}
@@ -131,7 +136,7 @@ def _heard(out: Bill, w: World, jobs: list[str], kind: str) -> None:
         w.track(lane, posts)
     _run(out, w, gathered=0)
     w.log(len(jobs))
-    _run(out, w, gathered=int(bool(w.invocations)))
+    _run(out, w, gathered=_gathered(w, jobs))
 
 
 def _logged(w: World, jobs: list[str]) -> None:

@@ -44,6 +44,8 @@ DIGEST_SPEED: Final = "single posts of one batch key a second, 6 ms a call, twen
 MAIL: Final = "finished message to a thousand destinations, for each, from the post until its content is removed"
 HOOKS: Final = "webhooks of a batch of 5,000, one endpoint with batches for delivered and failed: for each message"
 HOOKS_SCATTERED: Final = "webhooks of words that come one by one, one endpoint with batches: for each word"
+HOOKS_TOGETHER: Final = "webhooks of ten words of ten jobs at a time, one endpoint with batches: for each word"
+HOOKS_SINGLY: Final = "webhooks of ten words of ten jobs at a time, one endpoint without batches: for each word"
 HOOK_DELAY: Final = (
     "webhooks, from the change to the answer of an endpoint without batches while another hangs, fake time: p95"
 )
@@ -85,6 +87,8 @@ SHORT: Final[Mapping[str, str]] = {
     MAIL: "a destination of a finished message",
     HOOKS: "webhooks of a message",
     HOOKS_SCATTERED: "webhooks of a scattered word",
+    HOOKS_TOGETHER: "webhooks of ten scattered words",
+    HOOKS_SINGLY: "single webhooks of ten scattered words",
     HOOK_DELAY: "a webhook beside an endpoint that hangs, p95",
     DIGEST_MAKING: "a window of 100,000 pairs made",
     EXPORT: "export of 1,000,000 rows",

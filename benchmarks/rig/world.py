@@ -25,7 +25,9 @@ from benchmarks.rig.mail import prose
 from benchmarks.rig.meter import RECORDS_INDICES, Meter, Tally
 from benchmarks.rig.sizes import Item, kept_size
 from shared import contracts
+from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.queues.redrive import matches
 from shared.contracts import Credential, ProviderEvent, Settings
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
@@ -301,6 +303,11 @@ class World:
         for start in range(0, len(found), together):
             with self._here(""):
                 self._run("log", {"Records": found[start : start + together]})
+
+    def hears(self, job: str) -> bool:
+        """Tell whether a write of a job, as it is now, starts the function that makes webhooks."""
+        record = {"dynamodb": {"NewImage": _peek(TABLES.records, keys.job(job))}}
+        return any(matches(x, record) for x in contracts.HOOKS_RECORDS_FILTERS)
 
     def track(self, credential: str, posts: Sequence[Sequence[ProviderEvent]]) -> None:
         """Start the tracker for a batch of feedback messages; `log` folds what they changed."""

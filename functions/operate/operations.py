@@ -10,8 +10,6 @@ from functions.operate import (
     hooks,
     jobs,
     logs,
-    members,
-    notifiers,
     senders,
     switches,
 )

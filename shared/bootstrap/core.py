@@ -11,6 +11,7 @@ from shared.adapters.clock import Calendar, SystemClock
 from shared.adapters.dynamo.audit import DynamoAcceptances, DynamoJournal
 from shared.adapters.dynamo.client import CONFIG, Dynamo, answered_at
 from shared.adapters.dynamo.homes import Homes
+from shared.adapters.dynamo.hooks.listeners import DynamoListeners
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers, in_stream
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.s3.blobs import S3Blobs
@@ -122,9 +123,16 @@ class Core:
     ledgers_in = staticmethod(in_stream)
     blobs = part(lambda d: S3Blobs(lambda: d.aws.client("s3"), d.env.get(contracts.ENV_BUCKET, "")))
     """Large contents."""
+    audience = part(lambda d: DynamoListeners(d.dynamo, records=d.records_table, clock=d.clock))
+    """Which namespaces have webhooks."""
     records = part(
         lambda d: DynamoRecords(
-            d.dynamo, records=d.records_table, ops=d.ops_table, blobs=d.blobs, archive=d.archive_after
+            d.dynamo,
+            records=d.records_table,
+            ops=d.ops_table,
+            blobs=d.blobs,
+            archive=d.archive_after,
+            listeners=d.audience,
         )
     )
     """Jobs, chunks, contents and details."""

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from shared import contracts
 from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
-from shared.adapters.dynamo.hooks.listeners import DynamoListeners
 from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
 from shared.adapters.dynamo.hooks.works import DynamoWorks
 from shared.adapters.hooks import SqsHookHints, StoredHookSecrets
@@ -47,10 +46,6 @@ class Hooking(Room):
     """Messages that have work done soon."""
     secrets = part(lambda r: StoredHookSecrets(r.deployment.secrets))
     """The secrets from which those of endpoints are derived."""
-    audience = part(
-        lambda r: DynamoListeners(r.deployment.dynamo, records=r.deployment.records_table, clock=r.deployment.clock)
-    )
-    """Which namespaces have endpoints."""
     announcements = part(
         lambda r: announcements.DynamoAnnouncements(r.deployment.dynamo, records=r.deployment.records_table)
     )
@@ -70,7 +65,7 @@ class Hooking(Room):
     """Hands changes of messages on."""
     domain_events = part(
         lambda r: domain_events.DomainEvents(
-            listeners=r.audience, outbox=r.outbox, told=r.announcements, hints=r.hints, owner=r.owner
+            listeners=r.deployment.audience, outbox=r.outbox, told=r.announcements, hints=r.hints, owner=r.owner
         )
     )
     """Hands on what else has happened."""

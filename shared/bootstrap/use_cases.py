@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts import first_accounts
     from shared.adapters.dynamo.campaigns import campaigns, templates, uploads
     from shared.adapters.dynamo.credentials import known, lease_hints
-    from shared.adapters.dynamo.hooks import listeners
     from shared.adapters.dynamo.jobs import bookmarks, exports, scheduled
     from shared.adapters.dynamo.notices import inboxes, notifiers
     from shared.adapters.s3 import files, multipart
@@ -34,7 +33,6 @@ else:
     (first_accounts,) = lazy("shared.adapters.dynamo.accounts", "first_accounts")
     campaigns, templates, uploads = lazy("shared.adapters.dynamo.campaigns", "campaigns", "templates", "uploads")
     known, lease_hints = lazy("shared.adapters.dynamo.credentials", "known", "lease_hints")
-    (listeners,) = lazy("shared.adapters.dynamo.hooks", "listeners")
     bookmarks, exports, scheduled = lazy("shared.adapters.dynamo.jobs", "bookmarks", "exports", "scheduled")
     inboxes, notifiers = lazy("shared.adapters.dynamo.notices", "inboxes", "notifiers")
     files, multipart = lazy("shared.adapters.s3", "files", "multipart")
@@ -143,7 +141,7 @@ class UseCases(Core):
     """What owners do with jobs."""
     announcer = part(
         lambda d: announcer.Announcer(
-            listeners.DynamoListeners(d.dynamo, records=d.records_table, clock=d.clock),
+            d.audience,
             hooks.SqsHookHints(d.sqs, d.env[contracts.ENV_LANE_URL_PREFIX], d.clock),
             d.clock,
         )

@@ -165,6 +165,9 @@ class Records(SuppressionRecords, Protocol):
     def load_each(self, jobs: Sequence[str], *, lane: str = "") -> list[Loaded | None]:
         """Return what `load` does of the first chunks of several jobs, with content, at most 20 in one read."""
 
+    def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
+        """Return those chunks `(job, number)` that there are, each with its job, consistent, a hundred items a read."""
+
     def chunk(self, job: str, number: int) -> Chunk | None:
         """Return a chunk; None when it was removed."""
 

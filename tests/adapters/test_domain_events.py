@@ -10,6 +10,7 @@ import pytest
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.domain_events import alarm, read
+from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.dynamo.notices.updates import log_actions
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.adapters.queues.redrive import matches
@@ -20,13 +21,14 @@ from shared.domain.hooks.domain_event import DomainEvent
 from shared.domain.hooks.endpoint import DEPLOYMENT
 from shared.domain.hooks.kinds import HookKind
 from shared.domain.jobs.job import Job, StopReason
+from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import Change
 from shared.domain.lanes import breaker as breakers
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.recipients.suppressions import DigestsOf, Reach
 from shared.domain.texts import ReceivedText
-from tests.contracts.conftest import Parts
+from tests.contracts.conftest import ROUTE, Parts, leased, passing
 from tests.domain.digests.examples import policy
 from tests.fakes.clock import FakeClock
 from tests.fakes.tables import MotoStores
@@ -129,6 +131,70 @@ def test_skipped_messages_of_a_job_are_looked_at_when_it_ends(streams: Streams, 
     streams.stores.records.change(job, Change.LOG, clock.ms)
     (found,) = streams.news()
     assert {name: list(chunks) for name, chunks in found.look.items()} == {job.id: [0, 1]}
+
+
+class Audience:
+    """The namespaces that have webhooks."""
+
+    def __init__(self, *namespaces: str) -> None:
+        self.namespaces = set(namespaces)
+
+    def has(self, namespace: str) -> bool:
+        """Tell whether a namespace has one."""
+        return namespace in self.namespaces
+
+
+def records_of(streams: Streams, audience: Audience) -> DynamoRecords:
+    tables = streams.stores.tables
+    return DynamoRecords(
+        streams.stores.dynamo, records=tables.records, ops=tables.ops, blobs=streams.stores.blobs, listeners=audience
+    )
+
+
+def test_what_happens_to_an_account_without_endpoints_starts_no_function(streams: Streams, clock: FakeClock) -> None:
+    records, parts = records_of(streams, audience := Audience(TEST)), Parts(clock)
+    parts.store(streams.stores)
+    stopped = records.change(parts.job, Change.STOP, clock.ms, reason="user").job
+    assert stopped is not None
+    logged = records.change(stopped, Change.LOG, clock.ms).job
+    assert logged is not None
+    records.suppress(ACCOUNT, "ada@example.com", "hard_bounce", clock.ms)
+    streams.stores.records.keep_job(logged, logged.ttl + 1000)
+    assert streams.news() == []
+    audience.namespaces.add(ACCOUNT)
+    streams.stores.records.keep_job(logged, logged.ttl + 2000)
+    assert streams.news() == [], "it ended before there was an endpoint"
+    resumed = records.change(logged, Change.RESUME, clock.ms).job
+    assert resumed is not None
+    clock.advance(1)
+    records.change(resumed, Change.STOP, clock.ms, reason="user")
+    assert named(streams.news()) == [(ACCOUNT, "job.stopped")]
+
+
+def test_a_single_message_of_an_account_without_endpoints_ends_unheard(streams: Streams, clock: FakeClock) -> None:
+    heard = []
+    for audience in (Audience(), Audience(ACCOUNT)):
+        records, parts = records_of(streams, audience), Parts(clock)
+        parts.store(streams.stores)
+        held = leased(streams.stores, clock, parts.job.id)
+        claimed = streams.stores.ledgers.claim(held, [], 500, route=ROUTE)
+        assert claimed is not None
+        words = [Entry(i, 1, Kind.ACCEPTED) for i in claimed[1]]
+        ledger = streams.stores.ledgers.send_done(claimed[0], words, passing(clock))
+        assert ledger is not None
+        assert records.fold(ledger, parts.job, finish=clock.ms) is not None
+        heard.append(named(streams.news()))
+    assert heard == [[], [(ACCOUNT, "job.logged")]]
+
+
+def test_operators_hear_of_a_halt_in_an_account_without_endpoints(streams: Streams, clock: FakeClock) -> None:
+    records, parts = records_of(streams, Audience(DEPLOYMENT)), Parts(clock, campaign="m1")
+    parts.store(streams.stores)
+    stopped = records.change(parts.job, Change.STOP, clock.ms, reason=StopReason.BOUNCE_GUARD.value).job
+    assert (DEPLOYMENT, "campaign.halted") in named(streams.news())
+    assert stopped is not None
+    records.change(stopped, Change.LOG, clock.ms)
+    assert streams.news() == []
 
 
 def test_a_halt_of_a_campaign_reaches_its_account_and_the_operators(streams: Streams, clock: FakeClock) -> None:

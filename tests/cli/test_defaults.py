@@ -383,6 +383,7 @@ def case(
         "Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in outputs.items()],
     }
     boto3.client("logs", REGION).create_log_group(logGroupName=f"/posthaste/{stage}")
+    monkeypatch.setattr(OperatedDeployment, "resources", lambda _self, _kind: [])
     monkeypatch.setattr(FunctionLogs, "groups", [f"/posthaste/{stage}"])
     monkeypatch.setattr(OperatedDeployment, "environment", lambda _self: {ENV_SETTINGS: settings.dumps()})
     monkeypatch.setattr(OperatedDeployment, "stack", lambda _self: stack)

@@ -27,6 +27,9 @@ def test_a_job_is_stored_with_all_its_parts(stores: Stores, clock: FakeClock) ->
     assert [stores.records.chunk(parts.job.id, i) for i in range(3)] == [*parts.chunks, None]
     assert stores.records.some_chunks(parts.job.id, [2, 1, 0, 1]) == dict(enumerate(parts.chunks))
     assert stores.records.some_chunks(parts.job.id, []) == {}
+    places = [(parts.job.id, 1), (parts.job.id, 0), (parts.job.id, 1), (parts.job.id, 9), ("other", 0)]
+    assert stores.records.load_some(places) == {(parts.job.id, n): (parts.job, parts.chunks[n]) for n in (0, 1)}
+    assert stores.records.load_some([]) == {}
     assert stores.records.content(parts.job.id) == CONTENT
     assert stores.records.job("0" * 26) is None
     assert stores.records.content("0" * 26) is None

@@ -28,9 +28,17 @@ def cells(chunk: int, data: bytes, at: int = 5) -> AnnouncedStates:
     return AnnouncedStates(JOB, chunk, data, at, TTL)
 
 
+def note(told: Announcements, x: AnnouncedStates, pace: HookPace = HookPace.NOW) -> None:
+    """Hand on the first changes of a chunk."""
+    begun = told.begin(replace(x, cells=b"", at=0), x.cells, x.at, pace)
+    assert begun is not None
+    told.finish(begun, pace)
+
+
 def test_what_was_handed_on_is_kept_by_chunk_and_pace(told: Announcements) -> None:
-    told.write([cells(0, b"\x16\x16"), cells(1, b"\x19")], HookPace.NOW)
-    told.write([cells(0, b"\x19\x16", at=7)], HookPace.LATER)
+    note(told, cells(0, b"\x16\x16"))
+    note(told, cells(1, b"\x19"))
+    note(told, cells(0, b"\x19\x16", at=7), HookPace.LATER)
     assert told.read([(JOB, 0), (JOB, 1), (JOB, 2)], HookPace.NOW) == {
         (JOB, 0): cells(0, b"\x16\x16"),
         (JOB, 1): cells(1, b"\x19"),
@@ -38,50 +46,49 @@ def test_what_was_handed_on_is_kept_by_chunk_and_pace(told: Announcements) -> No
     assert told.read([(JOB, 0), (JOB, 1)], HookPace.LATER) == {(JOB, 0): cells(0, b"\x19\x16", at=7)}
 
 
-def test_a_late_write_takes_the_place_of_a_newer_one(told: Announcements) -> None:
-    told.write([cells(0, b"\x19", at=9)], HookPace.NOW)
-    told.write([cells(0, b"\x16", at=8)], HookPace.NOW)
-    assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): cells(0, b"\x16", at=8)}
-
-
-def test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same(told: Announcements) -> None:
+@pytest.mark.parametrize("pace", HookPace)
+def test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same(told: Announcements, pace: HookPace) -> None:
     never = cells(0, b"", at=0)
-    begun = told.begin(never, b"\x16", 7)
+    begun = told.begin(never, b"\x16", 7, pace)
     assert begun == replace(never, begun=b"\x16", begun_at=7)
-    assert told.begin(never, b"\x19", 8) == begun
-    assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): begun}
-    told.finish(begun)
+    assert told.begin(never, b"\x19", 8, pace) == begun
+    assert told.read([(JOB, 0)], pace) == {(JOB, 0): begun}
+    told.finish(begun, pace)
     noted = cells(0, b"\x16", at=7)
-    assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): noted}
-    assert told.begin(noted, b"\x19", 9) == replace(noted, begun=b"\x19", begun_at=9)
-    assert told.read([(JOB, 0)], HookPace.LATER) == {}
+    assert told.read([(JOB, 0)], pace) == {(JOB, 0): noted}
+    assert told.begin(noted, b"\x19", 9, pace) == replace(noted, begun=b"\x19", begun_at=9)
+    other = HookPace.NOW if pace is HookPace.LATER else HookPace.LATER
+    assert told.read([(JOB, 0)], other) == {}
 
 
-def test_what_was_read_before_another_handed_on_more_is_not_begun(told: Announcements) -> None:
+@pytest.mark.parametrize("pace", HookPace)
+def test_what_was_read_before_another_handed_on_more_is_not_begun(told: Announcements, pace: HookPace) -> None:
     never = cells(0, b"", at=0)
-    first = told.begin(never, b"\x16", 7)
+    first = told.begin(never, b"\x16", 7, pace)
     assert first is not None
-    told.finish(first)
-    assert told.begin(never, b"\x16", 8) is None
-    second = told.begin(cells(0, b"\x16", at=7), b"\x19", 8)
+    told.finish(first, pace)
+    assert told.begin(never, b"\x16", 8, pace) is None
+    second = told.begin(cells(0, b"\x16", at=7), b"\x19", 8, pace)
     assert second is not None
-    told.finish(second)
-    assert told.begin(cells(0, b"\x16", at=7), b"\x16", 9) is None
-    assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): cells(0, b"\x19", at=8)}
+    told.finish(second, pace)
+    assert told.begin(cells(0, b"\x16", at=7), b"\x16", 9, pace) is None
+    assert told.read([(JOB, 0)], pace) == {(JOB, 0): cells(0, b"\x19", at=8)}
 
 
-def test_a_note_that_comes_late_leaves_what_another_has_begun(told: Announcements) -> None:
-    first = told.begin(cells(0, b"", at=0), b"\x16", 7)
+@pytest.mark.parametrize("pace", HookPace)
+def test_a_note_that_comes_late_leaves_what_another_has_begun(told: Announcements, pace: HookPace) -> None:
+    first = told.begin(cells(0, b"", at=0), b"\x16", 7, pace)
     assert first is not None
-    told.finish(first)
-    second = told.begin(cells(0, b"\x16", at=7), b"\x19", 8)
-    told.finish(first)
-    assert told.read([(JOB, 0)], HookPace.NOW) == {(JOB, 0): second}
+    told.finish(first, pace)
+    second = told.begin(cells(0, b"\x16", at=7), b"\x19", 8, pace)
+    told.finish(first, pace)
+    assert told.read([(JOB, 0)], pace) == {(JOB, 0): second}
 
 
 def test_more_chunks_than_one_call_takes(told: Announcements) -> None:
     some = [cells(n, bytes([22] * 500)) for n in range(130)]
-    told.write(some, HookPace.NOW)
+    for x in some:
+        note(told, x)
     assert set(told.read([(JOB, n) for n in range(130)], HookPace.NOW).values()) == set(some)
 
 

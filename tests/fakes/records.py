@@ -152,6 +152,13 @@ class FakeRecords(FakeOpenIndex):
         stored = self.contents.get(job) if content else None
         return Loaded(self.jobs[job], self.chunks[job, number], stored, self._breaker(lane))
 
+    def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
+        def found() -> dict[tuple[str, int], tuple[Job, Chunk]]:
+            there = [x for x in dict.fromkeys(places) if x[0] in self.jobs and x in self.chunks]
+            return {x: (self.jobs[x[0]], self.chunks[x]) for x in there}
+
+        return self._atomic("load_some", found)
+
     def keep_chunk(self, job: str, number: int, until: int) -> None:
         def put() -> None:
             place = (job, number)

@@ -13,6 +13,7 @@ _RULES: Final = "tests/domain/hooks/test_told.py"
 _TWICE: Final = "tests/engine/hooks/test_gather_twice.py"
 _STORE: Final = "shared/adapters/dynamo/hooks/announcements.py"
 _HANDLER: Final = "tests/dispatch/test_gather_hooks.py"
+_STREAMS: Final = "tests/adapters/test_domain_events.py"
 
 GATHERING: Final = (
     Mutant(
@@ -59,10 +60,26 @@ GATHERING: Final = (
         "changes count as handed on before their deliveries are stored",
         3,
         _GATHER,
-        "        found, stored = self._hand_on(endpoints, jobs, changed, told)\n",
-        "        self._told.write([AnnouncedStates(x.job, x.chunk, x.cells, 0, x.ttl) for x in changed], pace)\n"
-        "        found, stored = self._hand_on(endpoints, jobs, changed, told)\n",
+        "            found, stored = self._hand_on(",
+        "            self._each(lambda x: self._told.finish(x, pace), list(claims.values()))\n"
+        "            found, stored = self._hand_on(",
         f"{_TESTS}::test_a_crash_at_any_call_loses_no_change[before]",
+    ),
+    Mutant(
+        "a new kind of an endpoint brings what was before it",
+        7,
+        _GATHER,
+        "if len(ledger.cells) > 1 or was.begun_at:",
+        "if was.begun_at:",
+        f"{_TESTS}::test_changes_of_several_messages_are_noted_though_no_endpoint_wants_them",
+    ),
+    Mutant(
+        "a complaint that an endpoint wants is left unnoted as a bounce",
+        3,
+        _TOLD,
+        "return kinds | ({HookKind.MESSAGE_COMPLAINED} if HookKind.MESSAGE_BOUNCED in kinds else set())",
+        "return kinds",
+        f"{_TESTS}::test_nothing_is_written_of_a_single_message_s_change_that_no_endpoint_wants[now]",
     ),
     Mutant(
         "webhooks hear of jobs of other accounts",
@@ -122,6 +139,22 @@ GATHERING: Final = (
         f"{_HANDLER}::test_an_event_says_the_same_each_time_it_is_handed_on",
     ),
     Mutant(
+        "a job that was unheard once stays so",
+        3,
+        "shared/adapters/dynamo/jobs/transitions.py",
+        'self.removes.append("unheard")',
+        "pass",
+        f"{_STREAMS}::test_what_happens_to_an_account_without_endpoints_starts_no_function",
+    ),
+    Mutant(
+        "operators hear of no halt in an account without endpoints",
+        3,
+        "shared/adapters/dynamo/jobs/records.py",
+        "reason == StopReason.BOUNCE_GUARD and self._listeners.has(DEPLOYMENT)",
+        "False",
+        f"{_STREAMS}::test_operators_hear_of_a_halt_in_an_account_without_endpoints",
+    ),
+    Mutant(
         "chunks for which a function has no time are forgotten",
         3,
         "functions/dispatch/gather_hooks.py",
@@ -138,12 +171,20 @@ GATHERING: Final = (
         f"{_HANDLER}::test_one_moment_ends_all_hints_of_an_invocation",
     ),
     Mutant(
+        "two gatherers at once make batches of the same events",
+        7,
+        _GATHER,
+        "now - told.begun_at < AT_WORK_MS",
+        "now - told.begun_at < 0",
+        f"{_TWICE}::test_two_gatherers_at_once_say_the_same[later-True]",
+    ),
+    Mutant(
         "a late note of one gatherer ends what another has begun",
         7,
         _STORE,
         '"ConditionExpression": "begun_at = :at",',
         '"ConditionExpression": "attribute_exists(pk)",',
-        "tests/contracts/test_told.py::test_a_note_that_comes_late_leaves_what_another_has_begun[dynamo]",
+        "tests/contracts/test_told.py::test_a_note_that_comes_late_leaves_what_another_has_begun[dynamo-now]",
     ),
     Mutant(
         "two gatherers give the same event two times",
@@ -151,7 +192,7 @@ GATHERING: Final = (
         _STORE,
         "begun_at = if_not_exists(begun_at, :at), ",
         "begun_at = :at, ",
-        "tests/contracts/test_told.py::test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same[dynamo]",
+        "tests/contracts/test_told.py::test_all_who_begin_to_hand_on_a_chunk_hand_on_the_same[dynamo-now]",
     ),
     Mutant(
         "what was read before another noted more is handed on",
@@ -159,7 +200,7 @@ GATHERING: Final = (
         _STORE,
         '"#at = :was" if was.at',
         '"#at >= :was" if was.at',
-        "tests/contracts/test_told.py::test_what_was_read_before_another_handed_on_more_is_not_begun[dynamo]",
+        "tests/contracts/test_told.py::test_what_was_read_before_another_handed_on_more_is_not_begun[dynamo-now]",
     ),
     Mutant(
         "an event has the time at which its delivery is made",
@@ -167,6 +208,6 @@ GATHERING: Final = (
         "shared/engine/hooks/outbox.py",
         "events[0].id, events[0].at or now",
         "events[0].id, now",
-        "tests/engine/hooks/test_gather_twice.py::test_two_gatherers_at_once_say_the_same[False]",
+        "tests/engine/hooks/test_gather_twice.py::test_two_gatherers_at_once_say_the_same[now-False]",
     ),
 )

@@ -281,10 +281,14 @@ def _for_source(source: Mapping[str, Any], records: Sequence[Mapping[str, Any]])
 
 
 def matches(pattern: Any, value: Any) -> bool:
-    """Tell whether a stream's record passes a filter of ours: nested names with lists of allowed values, or of any."""
+    """Tell whether a stream's record passes a filter of ours: names with lists of allowed values, of any or none.
+
+    A name within one that is absent is also absent.
+    """
     if isinstance(pattern, Mapping):
-        return isinstance(value, Mapping) and all(matches(inner, value.get(name)) for name, inner in pattern.items())
-    return value in pattern or (value is not None and {"exists": True} in pattern)
+        found = value if isinstance(value, Mapping) else {}
+        return all(matches(inner, found.get(name)) for name, inner in pattern.items())
+    return value in pattern or {"exists": value is not None} in pattern
 
 
 def event(record: Mapping[str, Any], stream: str) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """Which changes of a chunk's messages were handed on to endpoints, and which are to be.
 
-For each pace an item keeps the cells of a chunk as they were when their changes were last handed on. Changes since then
-are handed on, then the item is written. If a process dies in between, some changes are handed on again, under the same
-ids. For single events the item also keeps the changes that are being handed on, and since when. So an event says the
-same each time.
+For each pace an item keeps the cells of a chunk as they were when their changes were last handed on. It also keeps the
+cells whose changes are being handed on, and since when. So two processes at once hand on a change once. If a process
+dies, what it has begun is handed on again, under the same ids and with the same times.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -144,6 +143,12 @@ def with_mails(job: Job, changes: Sequence[CellChange]) -> Sequence[CellChange]:
         return changes
     failed = dict.fromkeys((x.index, x.byte) for x in changes if Cell(x.byte & 15) in _FAILS)
     return [*changes, *(CellChange(index, byte, HookKind.MAIL_FAILED) for index, byte in failed)]
+
+
+def possible(job: Job, changes: Sequence[CellChange]) -> set[HookKind]:
+    """Return the kinds of events that changes of messages may be, before their details are read."""
+    kinds = {x.kind for x in with_mails(job, changes)}
+    return kinds | ({HookKind.MESSAGE_COMPLAINED} if HookKind.MESSAGE_BOUNCED in kinds else set())
 
 
 def needs_details(changes: Iterable[CellChange], wanted: Collection[HookKind]) -> bool:

@@ -124,64 +124,51 @@ class Gatherer:
     def _slice(
         self, endpoints: Sequence[Endpoint], jobs: Mapping[str, Job], places: Sequence[Place], pace: HookPace
     ) -> tuple[int, int]:
-        """Hand on the changes of some chunks, then note that; return how many events and deliveries that were."""
-        if pace is HookPace.NOW:
-            return self._singly(endpoints, jobs, places)
-        # Before the ledgers: what was handed on by another since then, of newer ones, would be handed on again.
-        told = self._told.read(places, pace)
-        ledgers = self._ledgers.read_these(places)
-        changed = [x for x in ledgers if _before(told, x) != x.cells]
-        found, stored = self._hand_on(endpoints, jobs, changed, told)
-        now = self._now()
-        self._told.write([AnnouncedStates(x.job, x.chunk, x.cells, now, x.ttl) for x in changed], pace)
-        return found, stored
-
-    def _singly(
-        self, endpoints: Sequence[Endpoint], jobs: Mapping[str, Job], places: Sequence[Place]
-    ) -> tuple[int, int]:
-        """Hand on changes as events of their own. The same change says the same each time.
-
-        Args:
-            endpoints: those that do not take batches.
-            jobs: by id, those of the chunks.
+        """Hand on the changes of some chunks, and note that; return how many events and deliveries that were.
 
         Raises:
             Retriable: others hand on these chunks' changes all the time.
         """
         events = deliveries = 0
         until = self._clock.now() + PATIENCE
+        kinds = _kinds(endpoints)
         while places:
-            begun, places = self._begin(places)
+            begun, places = self._begin(jobs, places, kinds, pace)
             claims = {(x.job, x.chunk): claim for x, claim in begun}
             found, stored = self._hand_on(endpoints, jobs, [x for x, _ in begun], claims)
             events, deliveries = events + found, deliveries + stored
-            self._each(self._told.finish, list(claims.values()))
+            self._each(lambda x: self._told.finish(x, pace), list(claims.values()))
             if places and not begun:
                 if self._clock.now() > until:
                     raise Retriable("changes of messages: others hand them on")
                 self._clock.sleep(PAUSE)
         return events, deliveries
 
-    def _begin(self, places: Sequence[Place]) -> tuple[list[tuple[Ledger, AnnouncedStates]], list[Place]]:
+    def _begin(
+        self, jobs: Mapping[str, Job], places: Sequence[Place], kinds: frozenset[HookKind], pace: HookPace
+    ) -> tuple[list[tuple[Ledger, AnnouncedStates]], list[Place]]:
         """Note what is handed on of chunks; return their ledgers as of then, with that, and the chunks left for later.
 
         Changes that another process began a moment ago are left to it. If it takes long, it may have died: its changes
         are handed on here, exactly as it began them. Later changes follow.
+
+        Args:
+            kinds: wanted by an endpoint at least.
         """
-        told = self._told.read(places, HookPace.NOW)
+        told = self._told.read(places, pace)  # before the ledgers: what another hands on since then is older
         now = self._now()
         begun: list[tuple[Ledger, AnnouncedStates]] = []
         later: list[Place] = []
         read = ((told.get((x.job, x.chunk)) or _nothing(x), x) for x in self._ledgers.read_these(places))
-        new = [(was, x) for was, x in read if was.cells != x.cells or was.begun_at]
-        for (_, x), claim in zip(new, self._each(lambda pair: self._claim(*pair, now), new), strict=True):
+        new = [(was, x) for was, x in read if _is_new(jobs[x.job], was, x, kinds)]
+        for (_, x), claim in zip(new, self._each(lambda pair: self._claim(*pair, now, pace), new), strict=True):
             if claim is not None:
                 begun.append((replace(x, cells=claim.begun), claim))
             if claim is None or claim.begun != x.cells:
                 later.append((x.job, x.chunk))
         return begun, later
 
-    def _claim(self, was: AnnouncedStates, ledger: Ledger, now: Millis) -> AnnouncedStates | None:
+    def _claim(self, was: AnnouncedStates, ledger: Ledger, now: Millis, pace: HookPace) -> AnnouncedStates | None:
         """Return what is to be handed on of a chunk; None: it is left to another for now, or something else was noted.
 
         Args:
@@ -189,7 +176,7 @@ class Gatherer:
         """
         if _is_at_work(was, now):
             return None
-        claim = self._told.begin(was, ledger.cells, now)
+        claim = self._told.begin(was, ledger.cells, now, pace)
         if claim is None or (claim.begun_at != now and _is_at_work(claim, now)):
             return None
         return claim
@@ -227,7 +214,7 @@ class Gatherer:
         changed: Sequence[Ledger],
         told: Mapping[Place, AnnouncedStates],
     ) -> Events:
-        kinds = frozenset(kind for x in endpoints for kind in MESSAGE_KINDS if x.wants(kind))
+        kinds = _kinds(endpoints)
         since = min(x.created_at for x in endpoints)
         events: Events = {}
         for ledger in changed if kinds else ():
@@ -291,6 +278,22 @@ def _slices(jobs: Mapping[str, Job], places: Sequence[Place], messages: int) -> 
 def _nothing(ledger: Ledger) -> AnnouncedStates:
     """Return that nothing of a chunk was handed on."""
     return AnnouncedStates(ledger.job, ledger.chunk, b"", 0, ledger.ttl)
+
+
+def _kinds(endpoints: Iterable[Endpoint]) -> frozenset[HookKind]:
+    """Return the kinds of changes of messages that endpoints want."""
+    return frozenset(kind for x in endpoints for kind in MESSAGE_KINDS if x.wants(kind))
+
+
+def _is_new(job: Job, was: AnnouncedStates, ledger: Ledger, kinds: frozenset[HookKind]) -> bool:
+    """Tell whether there is something to hand on of a chunk, or to note.
+
+    The change of an only message that no endpoint wants is not noted, which saves writes. One of several messages would
+    be handed on with the next change of the chunk, to an endpoint that wants it by then.
+    """
+    if len(ledger.cells) > 1 or was.begun_at:
+        return was.cells != ledger.cells or bool(was.begun_at)
+    return bool(rules.possible(job, rules.untold(was.cells, ledger.cells)) & kinds)
 
 
 def _is_at_work(told: AnnouncedStates, now: Millis) -> bool:

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from shared.domain.content.personal import personal_of
@@ -21,7 +21,9 @@ from shared.ports import Clock, Records
 KEPT: Final[Seconds] = 30
 """Seconds for which a chunk is remembered: after that, the data of an erased person is removed here as well."""
 MAX_KEPT: Final = 16
-"""Chunks that are remembered; one has up to 500 recipients."""
+"""Chunks that are remembered, and read together; one has up to 500 recipients."""
+Place = tuple[str, int]
+"""A chunk: job and number."""
 
 
 class HookBodies:
@@ -56,26 +58,28 @@ class HookBodies:
         if delivery.data:
             raw = json.loads(delivery.data)
             yield from [HookEvent(name, data) for name, data in raw] if delivery.batch else [HookEvent("", raw)]
-        for cells in delivery.cells:
-            found = self._loaded(cells.job, cells.chunk)
-            if found is not None:
-                yield from _of_cells(HookKind(delivery.kind), cells, *found)
+        for start in range(0, len(delivery.cells), MAX_KEPT):
+            some = delivery.cells[start : start + MAX_KEPT]
+            found = self._loaded([(x.job, x.chunk) for x in some])
+            for cells in some:
+                if (cells.job, cells.chunk) in found:
+                    yield from _of_cells(HookKind(delivery.kind), cells, *found[cells.job, cells.chunk])
 
-    def _loaded(self, job: str, chunk: int) -> tuple[Job, Chunk] | None:
-        now, place = self._clock.now(), (job, chunk)
+    def _loaded(self, places: Sequence[Place]) -> Mapping[Place, tuple[Job, Chunk]]:
+        """Return those of some chunks that there are, with their jobs; what is not remembered is one read."""
+        now = self._clock.now()
         with self._lock:
-            known = self._known.get(place)
-        if known is not None and now < known[0] + KEPT:
-            return known[1:]
-        loaded = self._records.load(job, chunk, content=False)
-        if loaded is None:
-            return None
+            known = {x: self._known[x] for x in places if x in self._known}
+        found = {x: (job, chunk) for x, (at, job, chunk) in known.items() if now < at + KEPT}
+        missing = [x for x in places if x not in found]
+        loaded = self._records.load_some(missing) if missing else {}
         with self._lock:
-            self._known[place] = (now, loaded.job, loaded.chunk)
-            self._known.move_to_end(place)
+            for place, (job, chunk) in loaded.items():
+                self._known[place] = (now, job, chunk)
+                self._known.move_to_end(place)
             while len(self._known) > MAX_KEPT:
                 self._known.popitem(last=False)
-        return loaded.job, loaded.chunk
+        return found | dict(loaded)
 
 
 def _of_cells(kind: HookKind, cells: Cells, job: Job, chunk: Chunk) -> Iterator[HookEvent]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from shared.domain.hooks.announced import AnnouncedStates
     from shared.domain.hooks.kinds import HookPace
@@ -15,17 +15,13 @@ if TYPE_CHECKING:
 class Announcements(Protocol):
     """The changes that were handed on, so that no change is handed on again and again.
 
-    It is written after the changes are stored as deliveries. For batches that needs no condition: a write that comes
-    late only has changes handed on again, under the same ids.
+    It is written before the changes are stored as deliveries, and after that. So a process meets what another hands on.
     """
 
     def read(self, places: Collection[tuple[str, int]], pace: HookPace) -> Mapping[tuple[str, int], AnnouncedStates]:
         """Return what was handed on of chunks `(job, number)`, by chunk, consistent; nothing of others."""
 
-    def write(self, some: Sequence[AnnouncedStates], pace: HookPace) -> None:
-        """Note what was handed on of chunks."""
-
-    def begin(self, was: AnnouncedStates, cells: bytes, at: Millis) -> AnnouncedStates | None:
+    def begin(self, was: AnnouncedStates, cells: bytes, at: Millis, pace: HookPace) -> AnnouncedStates | None:
         """Note what is about to be handed on of a chunk at once, and return that; an earlier note stays.
 
         Args:
@@ -37,7 +33,7 @@ class Announcements(Protocol):
             With what is to be handed on, by all who begin it; None: something else was handed on since `was` was read.
         """
 
-    def finish(self, begun: AnnouncedStates) -> None:
+    def finish(self, begun: AnnouncedStates, pace: HookPace) -> None:
         """Note that what was begun is handed on, unless another has noted it."""
 
     def known(self, ids: Collection[str]) -> set[str]:

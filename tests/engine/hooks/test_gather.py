@@ -10,6 +10,7 @@ from shared.domain.jobs.job import MAIL
 from shared.domain.jobs.outcomes import Rejected, Unknown
 from shared.domain.jobs.states import Cell
 from shared.engine.hooks.gather import Gathered
+from shared.engine.hooks.outbox import KNOWN_FOR
 from shared.ports import Retriable
 from tests.engine.hooks.hook_world import PACES, HookWorld
 from tests.fakes.crashes import dying
@@ -77,6 +78,34 @@ def test_an_endpoint_hears_only_of_what_it_wants(world: HookWorld) -> None:
     world.everything()
     assert kinds(world, some) == {"message.delivered": 1}
     assert not any(world.deliveries(x) for x in (unproven, off, other))
+
+
+@pytest.mark.parametrize("pace", HookPace)
+def test_nothing_is_written_of_a_single_message_s_change_that_no_endpoint_wants(
+    world: HookWorld, pace: HookPace
+) -> None:
+    batch = pace is HookPace.LATER
+    endpoint = world.endpoint(DELIVERED.value, HookKind.MESSAGE_COMPLAINED.value, batch=batch)
+    job = world.accept(1).id
+    world.everything()
+    assert (world.told.cells, kinds(world, endpoint)) == ({}, {})
+    world.track("one", world.word(job, 0, "delivered"))
+    world.everything()
+    assert {place for place in world.told.cells if place[2] is pace} == {(job, 0, pace)}
+    world.track("one", world.word(job, 0, "complained"))
+    world.everything()
+    assert kinds(world, endpoint) == {"message.delivered": 1, "message.complained": 1}
+
+
+def test_changes_of_several_messages_are_noted_though_no_endpoint_wants_them(world: HookWorld) -> None:
+    endpoint = world.endpoint(DELIVERED.value)
+    job = world.accept(2).id
+    world.everything()
+    world.endpoints.put(replace(endpoint, events=(SENT.value, DELIVERED.value)))
+    world.clock.sleep(KNOWN_FOR + 1)
+    world.track("one", world.word(job, 0, "delivered"))
+    world.everything()
+    assert kinds(world, endpoint) == {"message.delivered": 1}
 
 
 def test_batches_hold_a_hundred_events_of_one_kind(world: HookWorld) -> None:

@@ -82,6 +82,12 @@ def test_a_chunk_is_read_once_in_a_while(press: Press) -> None:
     assert len(press.stores.tap.calls) == 2
 
 
+def test_the_chunks_of_a_batch_are_read_together(press: Press) -> None:
+    cells = (press.cells(0, (0, DELIVERED)), press.cells(1, (1, DELIVERED)), press.cells(7, (0, DELIVERED)))
+    assert len(json.loads(press.body(delivery(cells=cells, batch=True)))["data"]) == 2
+    assert len(press.stores.tap.calls) == 1
+
+
 def test_the_body_about_removed_messages_is_empty(press: Press) -> None:
     press.stores.expire(press.parts.job.id)
     assert press.body(delivery(cells=(press.cells(0, (0, DELIVERED)),))) == b""

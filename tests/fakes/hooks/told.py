@@ -1,6 +1,6 @@
 """What was handed on to webhooks, in memory."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from shared.domain.hooks.announced import AnnouncedStates
@@ -30,11 +30,8 @@ class FakeAnnouncements:
 
         return self._tap("told.read", found)
 
-    def write(self, some: Sequence[AnnouncedStates], pace: HookPace) -> None:
-        self._tap("told.write", lambda: self.cells.update({(x.job, x.chunk, pace): x for x in some}))
-
-    def begin(self, was: AnnouncedStates, cells: bytes, at: Millis) -> AnnouncedStates | None:
-        place = (was.job, was.chunk, HookPace.NOW)
+    def begin(self, was: AnnouncedStates, cells: bytes, at: Millis, pace: HookPace) -> AnnouncedStates | None:
+        place = (was.job, was.chunk, pace)
 
         def step() -> AnnouncedStates | None:
             there = self.cells.get(place, replace(was, cells=b"", at=0))
@@ -47,8 +44,8 @@ class FakeAnnouncements:
 
         return self._tap("told.begin", step)
 
-    def finish(self, begun: AnnouncedStates) -> None:
-        place = (begun.job, begun.chunk, HookPace.NOW)
+    def finish(self, begun: AnnouncedStates, pace: HookPace) -> None:
+        place = (begun.job, begun.chunk, pace)
 
         def step() -> None:
             there = self.cells.get(place)

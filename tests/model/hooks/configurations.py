@@ -11,6 +11,8 @@ HookWorld = Telling | Calls | Enabling
 HOOKS: Final[dict[str, HookWorld]] = {
     "changes of a cell, two crashes, a hint twice": Telling(),
     "two changes of a cell, a crash": Telling(changes=2, crash=1),
+    "quick gatherers: three changes, a crash, a hint twice": Telling(crash=1, quick=True),
+    "three changes, a crash, one change that no endpoint wants": Telling(crash=1, unwanted=2),
     "single events: three changes, two crashes, a hint twice": Telling(single=True),
     "single events: two changes, a crash": Telling(changes=2, crash=1, single=True),
     "one delivery, two crashes, two slow workers": Calls(deliveries=1, crash=2, slow=2),
@@ -28,7 +30,8 @@ LEFT_OUT: Final[dict[str, HookWorld]] = {
     "an_endpoint_is_enabled_when_its_proof_is_known": Enabling(),  # H2.9
     "a_fold_is_of_the_ledger_as_read": Telling(changes=2, crash=1),  # J2
     "deliveries_are_stored_before_they_are_noted": Telling(changes=2, crash=1),  # H2.2
-    "a_note_says_what_was_read": Telling(changes=2, crash=1),  # H2.3
+    "a_note_says_what_was_begun": Telling(changes=2, crash=1),  # H2.3
+    "what_is_begun_is_left_to_its_gatherer": Telling(changes=1, crash=0, quick=True),  # H2.6
     "what_is_begun_follows_what_was_read": Telling(changes=2, crash=1, single=True),  # H2.6
     "a_beginning_stays": Telling(changes=2, crash=1, single=True),  # H2.6
     "a_note_ends_its_own_beginning": Telling(changes=2, crash=1, single=True),  # H2.7

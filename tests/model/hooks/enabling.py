@@ -1,8 +1,9 @@
 """A new endpoint, and what each process remembers of it (rules H1.3, H1.5 and H2.9).
 
-Folders remember whether a namespace has endpoints, and send no hint if it has none. Gatherers remember the endpoints,
-and make no delivery for one that has not proven itself. Both notes are forgotten after some time, so enough time makes
-each of them fresh. Once the endpoint counts as enabled, something happens: it must be delivered.
+Folders remember whether a namespace has endpoints, and send no hint if it has none. What ends a job marks its end as
+unheard by the same memory, which is the same step here. Gatherers remember the endpoints, and make no delivery for one
+that has not proven itself. Both notes are forgotten after some time, so enough time makes each of them fresh. Once the
+endpoint counts as enabled, something happens: it must be delivered.
 """
 
 from collections.abc import Iterator

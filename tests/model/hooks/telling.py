@@ -1,11 +1,12 @@
 """One recipient's cell, which changes a few times, and how each change is handed on (rules H1 and H2).
 
 A change makes the ledger dirty. A folder hints at it before it folds. Hints come twice, late, or to two gatherers at
-once; a gatherer stores deliveries first and notes what it has told after that. Processes die anywhere.
+once. A gatherer first notes what it begins to hand on, and gives that a time. Then it stores deliveries, and notes that
+it has ended. Others that meet such a beginning hand on the same, with the same time: an event has one body. Processes
+die anywhere.
 
-For batches, a folder sends none while another hint waits. Of single events, a gatherer first notes what it begins to
-hand on, and gives that a time. Others that meet such a beginning hand on the same, with the same time: an event has one
-body.
+For batches, a folder sends none while another hint waits. If gatherers are quick, others leave a beginning to the one
+that made it while that one lives. Then a change is handed on once, unless somebody dies.
 """
 
 from collections.abc import Iterator
@@ -49,6 +50,7 @@ class TellState(NamedTuple):
         version: the time of what was noted last.
         begun: what is being handed on, and its time; (0, 0): nothing.
         time: the latest one.
+        again: changes that were handed on again.
     """
 
     cell: int
@@ -59,6 +61,7 @@ class TellState(NamedTuple):
     version: int
     begun: tuple[int, int]
     time: int
+    again: int
     folders: tuple[Folder | None, ...]
     gatherers: tuple[Gatherer | None, ...]
     crash: int
@@ -74,7 +77,9 @@ class Telling:
         folders: and `gatherers` at once.
         crash: processes that may die; a gatherer's hint comes again.
         twice: hints that may come twice.
-        single: events are handed on singly, not in batches.
+        single: events are handed on singly, not in batches, so no hint waits and spares another.
+        unwanted: the number of a change that no endpoint wants; nothing is noted of it. 0: all are wanted.
+        quick: others leave what a gatherer has begun to it while it lives. Nothing is handed on again then.
     """
 
     changes: int = 3
@@ -83,6 +88,8 @@ class Telling:
     crash: int = 2
     twice: int = 1
     single: bool = False
+    unwanted: int = 0
+    quick: bool = False
     without: frozenset[str] = frozenset()
 
     def start(self) -> TellState:
@@ -96,6 +103,7 @@ class Telling:
             version=0,
             begun=(0, 0),
             time=0,
+            again=0,
             folders=(None,) * self.folders,
             gatherers=(None,) * self.gatherers,
             crash=self.crash,
@@ -153,30 +161,32 @@ class Telling:
             yield Step(False, f"gatherer {n} dies: {g.at}", idle._replace(crash=s.crash - 1, hints=s.hints + 1))
         early = "deliveries_are_stored_before_they_are_noted" in self.without
         if g.at == READ:
-            yield self._read(s, n, early=early)
+            yield self._read(s, n)
         elif g.at == BEGIN:
-            yield self._begin(s, n, g)
+            if not self._waits(s):
+                yield self._begin(s, n, g, early=early)
         elif g.at == STORE:
-            told = s.delivered | {(g.cell, g.time)} if g.cell != g.told else s.delivered
-            after = s._replace(delivered=told)
-            yield Step(True, f"gatherer {n} stores {g.cell}", _me(after, n, None if early else g._replace(at=NOTE)))
-        elif self.single:
-            after = self._finished(s, g)
-            yield Step(True, f"gatherer {n} notes {g.cell}", _me(after, n, Gatherer() if g.more else None))
+            said = {(g.cell, g.time)} if g.cell != g.told else set()
+            again = min(1, s.again + bool(said & s.delivered))
+            after = s._replace(delivered=s.delivered | said, again=again)
+            yield Step(True, f"gatherer {n} stores {g.cell}", _me(after, n, _more(g) if early else g._replace(at=NOTE)))
         else:
-            after = s._replace(told=self._noted(s, g))
-            yield Step(True, f"gatherer {n} notes {g.cell}", _me(after, n, g._replace(at=STORE) if early else None))
+            after = self._finished(s, g)
+            yield Step(True, f"gatherer {n} notes {g.cell}", _me(after, n, g._replace(at=STORE) if early else _more(g)))
 
-    def _read(self, s: TellState, n: int, *, early: bool) -> Step[TellState]:
+    def _read(self, s: TellState, n: int) -> Step[TellState]:
         """Read what was told, then the ledger."""
         label = f"gatherer {n} reads {s.told} told, {s.cell}"
-        if not self.single:
-            return Step(True, label, _me(s, n, Gatherer(NOTE if early else STORE, s.told, s.cell)))
-        if s.told == s.cell and s.begun == NOTHING:
+        if s.begun == NOTHING and s.cell in (s.told, self.unwanted):
             return Step(True, label, _me(s, n, None))
         return Step(True, label, _me(s, n, Gatherer(BEGIN, s.told, s.cell, s.version)))
 
-    def _begin(self, s: TellState, n: int, g: Gatherer) -> Step[TellState]:
+    def _waits(self, s: TellState) -> bool:
+        """Tell whether what was begun is left to the gatherer that began it."""
+        alive = any(x is not None and x.at in (STORE, NOTE) and x.time == s.begun[1] for x in s.gatherers)
+        return self.quick and alive and "what_is_begun_is_left_to_its_gatherer" not in self.without
+
+    def _begin(self, s: TellState, n: int, g: Gatherer, *, early: bool) -> Step[TellState]:
         """Note what is handed on, or find what another has begun; look again if something else was noted meanwhile."""
         if s.version != g.version and "what_is_begun_follows_what_was_read" not in self.without:
             return Step(True, f"gatherer {n} finds another note", _me(s, n, Gatherer()))
@@ -184,7 +194,7 @@ class Telling:
         if begun == NOTHING or "a_beginning_stays" in self.without:
             begun = (g.cell, s.time + 1)
         cell, time = begun
-        mine = Gatherer(STORE, s.told, cell, s.version, time, more=cell != g.cell)
+        mine = Gatherer(NOTE if early else STORE, s.told, cell, s.version, time, more=cell != g.cell)
         after = _me(s._replace(begun=begun, time=max(s.time, time)), n, mine)
         return Step(True, f"gatherer {n} begins {cell} at {time}", after)
 
@@ -192,21 +202,20 @@ class Telling:
         """Return a state in which what was begun is noted, unless another has noted it."""
         if s.begun != (g.cell, g.time) and "a_note_ends_its_own_beginning" not in self.without:
             return s
-        return s._replace(told=g.cell, version=g.time, begun=NOTHING)
-
-    def _noted(self, s: TellState, g: Gatherer) -> int:
-        """Return what the note says afterwards: what this gatherer has told, which may be less than another has."""
-        return s.cell if "a_note_says_what_was_read" in self.without else g.cell
+        told = s.cell if "a_note_says_what_was_begun" in self.without else g.cell
+        return s._replace(told=told, version=g.time, begun=NOTHING)
 
     def check(self, s: TellState) -> None:
         """Raise what does not hold in a state."""
         told = {cell for cell, _ in s.delivered}
         if s.told and s.told not in told and "deliveries_are_stored_before_they_are_noted" not in self.without:
             raise Broken(f"{s.told} is noted, and no delivery says so")
-        if self._still(s) and s.cell == self.changes and s.cell not in told:
+        if self._still(s) and s.cell == self.changes and s.cell not in told | {self.unwanted}:
             raise Broken(f"no delivery says the last change: {sorted(told)}")
         if len(told) < len(s.delivered):
             raise Broken(f"an event has two bodies: {sorted(s.delivered)}")
+        if self.quick and s.again and s.crash == self.crash:
+            raise Broken(f"a change is handed on again: {sorted(told)}")
 
     def is_goal(self, s: TellState) -> bool:
         """Tell whether nothing is left to do."""
@@ -224,6 +233,11 @@ def _written(s: TellState) -> TellState:
 def _alike(some: tuple[T | None, ...]) -> tuple[T | None, ...]:
     """Return processes in one order: which of them is which makes no difference."""
     return tuple(sorted(some, key=lambda x: (x is None, x or ())))
+
+
+def _more(g: Gatherer) -> Gatherer | None:
+    """Return what a gatherer does when it has handed on something: it looks once more, or ends."""
+    return Gatherer() if g.more else None
 
 
 def _me(s: TellState, n: int, g: Gatherer | None) -> TellState:

@@ -7,7 +7,7 @@ from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.jobs import contents
-from shared.adapters.dynamo.jobs.transitions import PLACED, place
+from shared.adapters.dynamo.jobs.transitions import PLACED, UNHEARD, place
 from shared.domain.content.content import Content
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job, stats_of
@@ -92,15 +92,18 @@ def _additions(job: Job, delta: Sequence[int]) -> tuple[list[str], dict[str, str
     return sets, names, values
 
 
-def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None, archive: int | None = None) -> Item:
+def add_counts(
+    table: str, job: Job, delta: Sequence[int], *, finish: int | None, archive: int | None = None, heard: bool = True
+) -> Item:
     """Return the action that adds figures to a job and may end it.
 
     Args:
         finish: Unix milliseconds at which the job ends; None leaves it open.
         archive: milliseconds after which an ended job is archived; None: no job is.
+        heard: whether webhooks may hear of its end.
     """
     sets, names, values = _additions(job, delta)
-    condition, removes = "attribute_exists(pk)", " REMOVE freed" if job.exclusive else ""
+    condition, removes = "attribute_exists(pk)", ["freed"] if job.exclusive else []
     if finish is not None:
         sources, target = ending(exclusive=job.exclusive)
         names["#state"] = "state"
@@ -115,12 +118,17 @@ def add_counts(table: str, job: Job, delta: Sequence[int], *, finish: int | None
                 sets += PLACED
                 values |= placed
             else:
-                removes = " REMOVE open_pk, open_sk"
+                removes = ["open_pk", "open_sk"]
+            if heard:
+                removes.append("unheard")
+            else:
+                sets += UNHEARD
+                values[":unheard"] = {"BOOL": True}
         condition = f"version = :version AND #state IN ({', '.join(f':f{i}' for i in range(len(sources)))})"
     update: Item = {
         "TableName": table,
         "Key": keys.job(job.id),
-        "UpdateExpression": "SET " + ", ".join(sets) + removes,
+        "UpdateExpression": "SET " + ", ".join(sets) + (" REMOVE " + ", ".join(removes) if removes else ""),
         "ConditionExpression": condition,
         "ExpressionAttributeValues": values,
     }

@@ -13,30 +13,44 @@ from shared.adapters.dynamo.recipients import watermarks
 from shared.adapters.dynamo.recipients.suppressing import SuppressionWrites
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
+from shared.domain.hooks.endpoint import DEPLOYMENT
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
-from shared.domain.jobs.job import Job, RetryRequest, add_figures
+from shared.domain.jobs.job import Job, RetryRequest, StopReason, add_figures
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import Change, JobState, ending
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
-from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay, Stored
+from shared.ports import Changed, Control, Idempotency, Listeners, Loaded, Mismatch, Replay, Stored
 
 _NEW: Final = "attribute_not_exists(pk)"
 _Name = tuple[str, str]
 
 
 class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
-    """`ports.Records` over the two tables and the bucket. `archive`: milliseconds as of `transitions.place`."""
+    """`ports.Records` over the two tables and the bucket.
+
+    Args:
+        archive: milliseconds as of `transitions.place`.
+        listeners: which namespaces have webhooks; None: all may have some.
+    """
 
     def __init__(
-        self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs, archive: int | None = None
+        self,
+        dynamo: Dynamo,
+        *,
+        records: str,
+        ops: str,
+        blobs: contents.Blobs,
+        archive: int | None = None,
+        listeners: Listeners | None = None,
     ) -> None:
         super().__init__(dynamo, records=records, archive=archive)
         self._ops = ops
         self._blobs = blobs
+        self._listeners = listeners
 
     # Acceptance
 
@@ -148,6 +162,18 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             out.append(Loaded(codec.job(job), codec.chunk(chunk), stored, breaker))
         return out
 
+    def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
+        jobs: dict[str, Job] = {}
+        chunks: list[Chunk] = []
+        wanted = [keys.job(job) for job in {job for job, _ in places}]
+        for item in self._db.batch_get(self._records, wanted + [keys.chunk(*x) for x in set(places)]):
+            if item["sk"]["S"] == keys.JOB:
+                found = codec.job(item)
+                jobs[found.id] = found
+            else:
+                chunks.append(codec.chunk(item))
+        return {(x.job, x.number): (jobs[x.job], x) for x in chunks if x.job in jobs}
+
     def keep_chunk(self, job: str, number: int, until: int) -> None:
         for table, key in ((self._records, keys.chunk(job, number)), (self._ops, keys.ledger(job, number))):
             self._keep(table, key, until)
@@ -228,9 +254,20 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         event: Event | None = None,
     ) -> Changed:
         by = event.actor if event is not None else ""
-        update = transitions.make(self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by)
+        heard = self._is_heard(job, change, reason)
+        update = transitions.make(
+            self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by, heard=heard
+        )
         beside = [*reservation.actions(self._ops, job, change), *audit.puts(self._db, self._records, event)]
         return self._change_with(job, update, beside) if beside else self._changed(update)
+
+    def _is_heard(self, job: Job, change: Change, reason: str = "") -> bool:
+        """Tell whether webhooks may hear of a job's change. Operators' ones hear of the bounce guard's stops."""
+        if self._listeners is None or change not in (Change.LOG, Change.STOP):
+            return True
+        return self._listeners.has(job.namespace) or (
+            reason == StopReason.BOUNCE_GUARD and self._listeners.has(DEPLOYMENT)
+        )
 
     def _changed(self, update: Item) -> Changed:
         """Make a transition that needs no other write."""
@@ -271,9 +308,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         if folded is None:
             return None
         new, delta = folded
+        heard = finish is None or self._is_heard(job, Change.LOG)
         actions = [
             folding.mark_folded(self._ops, ledger, new),
-            folding.add_counts(self._records, job, delta, finish=finish, archive=self._archive),
+            folding.add_counts(self._records, job, delta, finish=finish, archive=self._archive, heard=heard),
         ]
         if not job.test and any(delta):
             actions.append(folding.add_stats(self._records, job, delta))

@@ -20,6 +20,8 @@ RETURNING: Final[Item] = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionChe
 """For an update that returns the item as it then is, whether the update was made or not."""
 FIRST_LOOK_MS: Final = 60_000
 """Time after which a finished run of notices is first checked for results that are not applied."""
+UNHEARD: Final = ("unheard = :unheard",)
+"""Hides an item from the stream that webhooks hear from."""
 PLACED: Final = ("open_pk = :open_pk", "open_sk = :open_sk")
 """Assignments that put a LOGGED job into the index `open`; `place` returns their values."""
 
@@ -34,6 +36,7 @@ def make(
     strict: bool,
     archive: int | None = None,
     by: str = "",
+    heard: bool = True,
 ) -> Item:
     """Return the update of one transition of the table.
 
@@ -42,6 +45,7 @@ def make(
         strict: whether the job's version must be unchanged.
         archive: milliseconds after which a job is archived; None: no job is.
         by: the actor who resumes the job; empty for none.
+        heard: whether webhooks may hear of the change.
     """
     sources, target = TRANSITIONS[change]
     made = _Transition(
@@ -59,8 +63,10 @@ def make(
             made.plan(now)
         case Change.LOG:
             made.log(job, now, archive)
+            made.mark(heard=heard)
         case Change.STOP:
             made.stop(now, reason)
+            made.mark(heard=heard)
         case Change.RESUME:
             made.resume(job, by)
         case Change.GIVE_WAY:
@@ -114,6 +120,13 @@ class _Transition:
         values: Item = {":true": {"BOOL": True}, ":now": n(now), ":reason": s(reason)}
         self.assign(["stopped = :true", "stopped_at = :now", "stop_reason = :reason"], values)
         self.removes.append("rests_until")
+
+    def mark(self, *, heard: bool) -> None:
+        """Leave what a job comes to out of what webhooks hear of, or take such a mark away."""
+        if heard:
+            self.removes.append("unheard")
+        else:
+            self.assign(UNHEARD, {":unheard": {"BOOL": True}})
 
     def resume(self, job: Job, by: str) -> None:
         """Let a job begin again, with the actor, if its retry is the one that was read."""

@@ -6,7 +6,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients import guests, suppressions, watermarks
 from shared.domain.recipients.suppressions import AnyReach, Barrier, NotAGuest, Reach, Suppression
 from shared.domain.times import Millis
-from shared.ports import Recent
+from shared.ports import Listeners, Recent
 
 
 class SuppressionWrites:
@@ -14,6 +14,8 @@ class SuppressionWrites:
 
     _db: Dynamo
     _records: str
+    _listeners: Listeners | None = None
+    """Which namespaces have webhooks; None: all may have some."""
     _noted: tuple[str, int, AnyReach] = ("", 0, Reach.ALL)
     """Account, moment (Unix ms) and reach of the latest suppression that this process has noted."""
 
@@ -31,7 +33,9 @@ class SuppressionWrites:
         if self._noted != (namespace, now, reach):  # those of one batch of words have one moment
             watermarks.suppressing(self._db, self._records, namespace, now, reach)
             self._noted = (namespace, now, reach)
-        suppressions.add(self._db, self._records, reach, namespace, Suppression(key, reason, now, job, channel))
+        heard = self._listeners is None or self._listeners.has(namespace)
+        new = Suppression(key, reason, now, job, channel)
+        suppressions.add(self._db, self._records, reach, namespace, new, heard=heard)
 
     def allow(self, namespace: str, key: str, *, reach: AnyReach = Reach.ALL, reason: str = "") -> bool:
         wanted = (lambda found: found.reason == reason) if reason else (lambda _: True)

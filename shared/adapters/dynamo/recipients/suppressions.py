@@ -36,10 +36,24 @@ LOG_PAGES: Final = 2
 """Pages of the log, 1 MB or some 4,000 entries each, that are read in one go."""
 
 
-def add(db: Dynamo, table: str, reach: AnyReach, namespace: str, new: Suppression, event: Event | None = None) -> bool:
-    """Store an entry. False: the address has one already. The watermark has to be set before."""
+def add(
+    db: Dynamo,
+    table: str,
+    reach: AnyReach,
+    namespace: str,
+    new: Suppression,
+    event: Event | None = None,
+    *,
+    heard: bool = True,
+) -> bool:
+    """Store an entry. False: the address has one already. The watermark has to be set before.
+
+    Args:
+        event: what is written to the audit log with it; None for none.
+        heard: whether webhooks may hear of the entry.
+    """
     digest = address_hash(new.address)
-    fields = _FIELDS.item(replace(new, policy=""))
+    fields = _FIELDS.item(replace(new, policy="")) | ({} if heard else {"unheard": {"BOOL": True}})
     if isinstance(reach, DigestsOf):
         fields["policy"] = s(reach.policy)
     first: Item = {"TableName": table, "Item": {**keys.suppression(namespace, digest, reach), **fields}}
