@@ -19,18 +19,12 @@ from shared.domain.audit import EVERYONE, Act, audited, person
 from shared.domain.channels.lookup import CHANNELS
 from shared.domain.namespaces import owner
 from shared.domain.recipients.reader import RecipientFault
-from shared.lazy import lazy
 from shared.web.http import Answer
 from shared.web.problems import Problem, invalid
 from shared.web.routing import Nothing
 
 if TYPE_CHECKING:
-    from shared.adapters.dynamo.erasure import scanned
-    from shared.adapters.dynamo.erasure.erasing import Eraser
-    from shared.adapters.s3 import archive_eraser
-else:
-    (scanned,) = lazy("shared.adapters.dynamo.erasure", "scanned")
-    (archive_eraser,) = lazy("shared.adapters.s3", "archive_eraser")
+    from functions.operate.services import Eraser
 
 LOOK_SECONDS: Final = 10
 """For so long a look counts entries of accounts."""
@@ -237,7 +231,7 @@ def _whom(body: Whom) -> tuple[str, str]:
     raw = body.address.strip()
     try:
         if body.start:
-            scanned.place_of(body.start)
+            OperateServices.check_place(body.start, archived=False)
     except (ValueError, TypeError):
         raise invalid("start", "Take the value that an interrupted run printed.") from None
     for channel in CHANNELS.values():
@@ -253,9 +247,9 @@ def _check(body: ErasureRequest) -> None:
     """Refuse a place that no request has answered with."""
     try:
         if body.step is EraseStep.MESSAGES and body.after:
-            scanned.place_of(body.after)
+            OperateServices.check_place(body.after, archived=False)
         elif body.step is EraseStep.ARCHIVE:
-            archive_eraser.ArchivePlace.loads(body.after)
+            OperateServices.check_place(body.after, archived=True)
     except (ValueError, TypeError):
         raise Problem("bad_cursor") from None
 

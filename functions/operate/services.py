@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo import listing
     from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
-    from shared.adapters.dynamo.erasure import erasing
+    from shared.adapters.dynamo.erasure import erasing, scanned
+    from shared.adapters.dynamo.erasure.erasing import Eraser as Eraser  # noqa: PLC0414 - of `operate.erasing`, too
     from shared.adapters.dynamo.notices import updates
     from shared.adapters.dynamo.people import people
     from shared.adapters.queues import dead_letters, redrive
-    from shared.adapters.s3 import files
+    from shared.adapters.s3 import archive_eraser, files
     from shared.adapters.stacks import function_logs
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
@@ -41,7 +42,8 @@ else:
     (dropping,) = lazy("shared.engine.mails", "dropping")
     (function_logs,) = lazy("shared.adapters.stacks", "function_logs")
     (listing,) = lazy("shared.adapters.dynamo", "listing")
-    (erasing,) = lazy("shared.adapters.dynamo.erasure", "erasing")
+    erasing, scanned = lazy("shared.adapters.dynamo.erasure", "erasing", "scanned")
+    (archive_eraser,) = lazy("shared.adapters.s3", "archive_eraser")
     (files,) = lazy("shared.adapters.s3", "files")
     days, notifying = lazy("shared.engine.notices", "days", "notifiers")
     dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
@@ -112,7 +114,19 @@ class OperateServices(Deployment):
     )
     s3 = part(lambda d: d.aws.client("s3", files.CONFIG))
 
-    def eraser(self, key: str, raw: str, *, dry: bool) -> "erasing.Eraser":
+    @staticmethod
+    def check_place(text: str, *, archived: bool) -> None:
+        """Check where an erasure continues; ValueError or TypeError for a text that is no such place.
+
+        Args:
+            archived: a place within archived files, else within the table.
+        """
+        if archived:
+            archive_eraser.ArchivePlace.loads(text)
+        else:
+            scanned.place_of(text)
+
+    def eraser(self, key: str, raw: str, *, dry: bool) -> "Eraser":
         """Return what finds and removes a person's data.
 
         Args:
