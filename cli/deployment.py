@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from botocore.credentials import Credentials
 
     from shared.adapters.dynamo.accounts.accounts import Accounts
-    from shared.adapters.dynamo.audit import DynamoJournal
     from shared.adapters.dynamo.client import Dynamo
     from shared.adapters.dynamo.credentials.switchboard import Switchboard
     from shared.adapters.dynamo.homes import Homes
@@ -131,12 +130,6 @@ class OperatedDeployment:
             audit_days=self.audit_days(),
             homes=self.homes(),
         )
-
-    def journal(self, clock: Clock) -> "DynamoJournal":
-        """Return the audit logs of this deployment; NotFound if there is no such deployment."""
-        from shared.adapters.dynamo.audit import DynamoJournal  # noqa: PLC0415 - see above
-
-        return DynamoJournal(self.dynamo(clock), self.table())
 
     def homes(self) -> "Homes":
         """Return where identities and the audit log are: in `records`, if the stack is of an earlier version."""
