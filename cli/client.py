@@ -268,7 +268,8 @@ def _encoded(body: Body) -> bytes:
 
 
 def _asking(path: str, query: Mapping[str, str] | None) -> str:
-    return path + (f"?{urlencode(query)}" if query else "")
+    """Return a path with a query, encoded as a signature of AWS takes it: a space is %20."""
+    return path + (f"?{urlencode(query, quote_via=quote, safe='')}" if query else "")
 
 
 def _elsewhere(code: str) -> str:

@@ -19,6 +19,7 @@ from shared.contracts import (
     AUDIT_DAYS,
     ENV_AUDIT_TABLE,
     ENV_IDENTITIES_TABLE,
+    ENV_OPERATE_URL,
     ENV_OPS_TABLE,
     ENV_RECORDS_TABLE,
     ENV_SETTINGS,
@@ -32,14 +33,11 @@ if TYPE_CHECKING:
     from botocore.credentials import Credentials
 
     from shared.adapters.dynamo.accounts.accounts import Accounts
-    from shared.adapters.dynamo.audit import DynamoJournal
     from shared.adapters.dynamo.client import Dynamo
     from shared.adapters.dynamo.credentials.switchboard import Switchboard
     from shared.adapters.dynamo.homes import Homes
 
 ENV_STAGE: Final = "POSTHASTE_STAGE"
-ENV_OPERATE_URL: Final = "POSTHASTE_OPERATE_URL"
-"""The API's address as operators call it; without it the stack is asked."""
 DEFAULT_STAGE: Final = "dev"
 API_OUTPUT: Final = "ApiUrl"
 RECORDS_OUTPUT: Final = "RecordsTable"
@@ -93,6 +91,11 @@ class OperatedDeployment:
     records: str = ""
     api: str = ""
 
+    @property
+    def full_name(self) -> str:
+        """Its stage and where it is, for people."""
+        return f"stage {self.stage}, {self.where}"
+
     def api_url(self) -> str:
         """Return the API's address, without a slash at its end; NotFound if there is no such deployment."""
         return self.api or self.output(API_OUTPUT).rstrip("/")
@@ -127,12 +130,6 @@ class OperatedDeployment:
             audit_days=self.audit_days(),
             homes=self.homes(),
         )
-
-    def journal(self, clock: Clock) -> "DynamoJournal":
-        """Return the audit logs of this deployment; NotFound if there is no such deployment."""
-        from shared.adapters.dynamo.audit import DynamoJournal  # noqa: PLC0415 - see above
-
-        return DynamoJournal(self.dynamo(clock), self.table())
 
     def homes(self) -> "Homes":
         """Return where identities and the audit log are: in `records`, if the stack is of an earlier version."""

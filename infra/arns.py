@@ -50,13 +50,24 @@ class Arns:
             service="lambda", resource="function", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
         )
 
-    def _log_groups(self) -> str:
-        """Return the ARN of every function's log group, which CloudFormation names as it does the function."""
+    def _log_groups(self) -> list[str]:
+        """Return the ARNs of every function's log group, which CloudFormation names as the function, and the API's."""
         stack = contracts.prefix(self._deployment.stage)
         name = f"/aws/cloudformation/{stack}/*" if self._deployment.local else f"{stack}-*"
-        return self._stack.format_arn(
-            service="logs", resource="log-group", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
-        )
+        return [
+            self._stack.format_arn(
+                service="logs", resource="log-group", resource_name=x, arn_format=ArnFormat.COLON_RESOURCE_NAME
+            )
+            for x in (name, f"/aws/vendedlogs/{stack}-*")
+        ]
+
+    def _stacks(self) -> list[str]:
+        """Return the ARNs of the stack and of stacks nested in it, whose names begin with its own."""
+        stack = contracts.prefix(self._deployment.stage)
+        return [
+            self._stack.format_arn(service="cloudformation", resource="stack", resource_name=name)
+            for name in (f"{stack}/*", f"{stack}-*/*")
+        ]
 
     def _lanes(self) -> str:
         name = contracts.lane_queue_name(self._deployment.stage, "*")
@@ -70,6 +81,9 @@ class Arns:
 
     def _console_key(self) -> str:
         return self._secret(f"{contracts.console_secret_name(self._deployment.stage)}-??????")
+
+    def _hook_key(self) -> str:
+        return self._secret(f"{contracts.hooks_secret_name(self._deployment.stage)}-??????")
 
     def _link_keys(self) -> str:
         return self._secret(f"{contracts.unsubscribe_secret_name(self._deployment.stage)}-??????")

@@ -16,7 +16,7 @@ from infra.functions.schedules import SchedulesConstruct
 from infra.functions.workers import QueueWorker
 from infra.joining.grants import let_join
 from infra.resources import encryption
-from infra.resources.storage import EXPORTS, UPLOADS
+from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
 from shared import contracts
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import carried
@@ -25,18 +25,17 @@ from shared.providers.needs import Right, needs_of
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 # change: which rights a function has
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
-"""Each also within transactions. No function scans a table: only operators' tools do."""
+"""Each also within transactions. Only the operators' function scans tables: of people, and to erase."""
 WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
-OLD_PLACES: Final = ("K#*", "ACCOUNTS", "A#*#AUDIT")
+OLD_AUDIT: Final = ("A#*#AUDIT",)
+OLD_PLACES: Final = ("K#*", "ACCOUNTS", *OLD_AUDIT)
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
 `identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
 they have been moved."""
-OLD_AUDIT: Final = ("A#*#AUDIT",)
-"""Those of them with audit logs: operators' entries are also where the version before reads them."""
-SWITCHED: Final = ("A#*", "P#*", "SYS")
-"""Partitions of `records` with what pauses accounts and everything, and of `ops` with credentials."""
-WOKEN: Final = ("A#*#WAKE",)
-"""Partitions of `records` with what wakes jobs that a pause has held back."""
+SWITCHED: Final = ("P#*", "SYS")
+"""Partitions of `ops` with what pauses and slows credentials, and with the names of all."""
+DELETE: Final = ("s3:DeleteObject", "s3:DeleteObjectVersion")
+"""A file with all its versions."""
 JOBS: Final = ("J#*",)
 """Partitions of `records` with jobs, their content and recipients, and of `ops` with their ledgers."""
 HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
@@ -153,7 +152,9 @@ class Grants(Arns):
         let_join(console, self._storage)
 
     def operators(self, operators: OperatorsConstruct, dispatch: Dispatch, hooks: HooksConstruct) -> Function:
-        """Let operators, whom IAM has authorised, see what is done and redrive; return their function.
+        """Let operators, whom IAM has authorised, do what their commands ask for; return their function.
+
+        It is the only one that changes identities. IAM decides whose request it gets.
 
         Args:
             dispatch: the construct of functions whose failed runs are done again, as the other.
@@ -162,11 +163,13 @@ class Grants(Arns):
         serve.allow(*READ, on=[self._storage.identities.table_arn])
         serve.allow("dynamodb:Query", "dynamodb:PutItem", on=[self._storage.audit.table_arn])
         serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
-        serve.allow("dynamodb:PutItem", on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
-        tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
-        serve.allow("dynamodb:UpdateItem", on=tables, partitions=SWITCHED)
-        serve.allow("dynamodb:PutItem", on=tables[:1], partitions=WOKEN)
-        serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
+        serve.allow("dynamodb:UpdateItem", on=[self._storage.ops.table_arn], partitions=(*SWITCHED, *JOBS))
+        serve.allow(*CHANGE, "dynamodb:DeleteItem", on=[self._storage.identities.table_arn])
+        self._operate_hooks(serve, hooks)
+        if self._storage.people is not None:
+            people = self._storage.people.table_arn
+            serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", "dynamodb:Scan", on=[people])
+        serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         stage = self._deployment.stage
         work = [self._queue(f"{contracts.prefix(stage)}-{name}") for name in contracts.WORK_QUEUES]
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[*work, self._lanes()])
@@ -174,7 +177,8 @@ class Grants(Arns):
         again = (dispatch.plan, dispatch.log, dispatch.sweep, hooks.gather)
         serve.allow("lambda:InvokeFunction", on=[x.function.function_arn for x in again])
         serve.allow("lambda:GetFunctionConfiguration", on=[self._functions()])
-        serve.allow("logs:FilterLogEvents", on=[self._log_groups()])
+        serve.allow("logs:FilterLogEvents", on=self._log_groups())
+        serve.allow("cloudformation:ListStackResources", on=self._stacks())
         serve.allow(
             "dynamodb:GetRecords",
             "dynamodb:GetShardIterator",
@@ -185,7 +189,25 @@ class Grants(Arns):
         verifying = self._secret(contracts.webhook_secret_name(stage, "*"))
         serve.allow("secretsmanager:PutSecretValue", "secretsmanager:CreateSecret", on=[verifying])
         serve.allow("lambda:ListEventSourceMappings", "cloudwatch:GetMetricData", on=["*"])
+        self._erase(serve)
         return serve
+
+    def _erase(self, serve: Function) -> None:
+        """Let operators erase a person, whose data may be in any row and file."""
+        records = [self._storage.records.table_arn]
+        serve.allow("dynamodb:DescribeTable", "dynamodb:Scan", *CHANGE, "dynamodb:DeleteItem", on=records)
+        serve.allow("s3:ListBucket", "s3:ListBucketVersions", on=[self._storage.bucket.bucket_arn])
+        blanked = self._storage.objects(contracts.CONTENTS, contracts.INBOX_PREFIX, ARCHIVE)
+        deleted = self._storage.objects(UPLOADS, EXPORTS, contracts.MAIL_UPLOADS)
+        serve.allow("s3:GetObject", "s3:PutObject", *DELETE, on=blanked)
+        serve.allow("s3:GetObjectVersion", on=blanked[-1:])
+        serve.allow(*DELETE, on=deleted)
+
+    def _operate_hooks(self, serve: Function, hooks: HooksConstruct) -> None:
+        """Let operators see to endpoints: the deployment's own, and those of accounts that a leaked key has made."""
+        serve.allow("dynamodb:BatchWriteItem", on=[self._storage.records.table_arn], partitions=HOOK_CALLED)
+        serve.allow("sqs:SendMessage", on=[self._queue(q) for q in hooks.names[1:]])
+        serve.allow("secretsmanager:GetSecretValue", on=[self._hook_key()])
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""
@@ -381,20 +403,19 @@ class Grants(Arns):
         call.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN), partitions=("hooks#*",))
         call.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
         call.allow("sqs:SendMessage", on=[hooks.call_dead.queue.queue_arn])
-        key = self._secret(f"{contracts.hooks_secret_name(self._deployment.stage)}-??????")
         for function in (serve, call):
-            function.allow("secretsmanager:GetSecretValue", on=[key])
+            function.allow("secretsmanager:GetSecretValue", on=[self._hook_key()])
 
     def refuse_old_places(self, receive: Function, operate: Function) -> None:
         """Let no function write where identities and audit logs were before they had tables of their own.
 
-        They are read there until they have been moved, and for a rollback they stay there. So what operators do is
-        noted in both places.
+        They are read there until they have been moved, and for a rollback they stay there. So what operators change
+        is changed in both places. Of audit logs they add entries only.
         """
         for construct in self._stack.node.find_all():
             if isinstance(construct, Function) and construct not in (receive, operate):  # the first has no right there
                 construct.refuse(*WRITE, on=[self._storage.records.table_arn], partitions=OLD_PLACES)
-        operate.refuse(*WRITE[1:], on=[self._storage.records.table_arn], partitions=OLD_PLACES)
+        operate.refuse(*WRITE[1:], on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
 
     def key(self, schedules: SchedulesConstruct) -> None:
         """Let everything that reads or writes use the customer's key, where there is one."""

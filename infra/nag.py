@@ -119,6 +119,9 @@ def _operators(deployment: DeploymentSettings) -> dict[str, str]:
         ): "Operators set the secret of every credential of this stage, and can read none.",
         _HERE.format(service="lambda", name=f"function:{own}"): "Operators are shown why a message died.",
         _HERE.format(service="logs", name=f"log-group:{own}"): "As the functions that write them.",
+        _HERE.format(service="logs", name=f"log-group:/aws/vendedlogs/{own}"): "The access log of the API.",
+        _HERE.format(service="cloudformation", name=f"stack/{own}/*"): "Operators read the log groups of nested "
+        "stacks, whose names and ids CloudFormation makes.",
     }
 
 
@@ -154,7 +157,7 @@ def _providers(deployment: DeploymentSettings) -> dict[str, str]:
     return found
 
 
-def _nested(stack: Stack, deployment: DeploymentSettings) -> dict[str, str]:
+def _nested(stack: Stack) -> dict[str, str]:
     """Return what wildcards in nested stacks look like, which know the API and the bucket by parameters."""
     api = f"<{_parameter(stack, 'Api', 'Http')}Ref>/$default/"
     found = {
@@ -163,9 +166,9 @@ def _nested(stack: Stack, deployment: DeploymentSettings) -> dict[str, str]:
         for routes in POLICIES.values()
         for route in routes
     }
-    if deployment.stacks:  # with lanes
-        found[f"<{_parameter(stack, 'Storage', 'Bucket')}Arn>/{contracts.CONTENTS}*"] = OBJECTS[contracts.CONTENTS]
-    return found
+    bucket = f"<{_parameter(stack, 'Storage', 'Bucket')}Arn>"
+    erased = {f"{bucket}/{prefix}*": why for prefix, why in OBJECTS.items() if prefix != contracts.MAIL_CONTENTS}
+    return {**found, **erased}
 
 
 def _parameter(stack: Stack, *path: str) -> str:
@@ -186,7 +189,7 @@ def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
         for kind, findings in BY_KIND.items():
             if isinstance(construct, kind):
                 _acknowledge(construct, findings)
-    for resource, reason in {**wildcards(deployment), **_nested(stack, deployment)}.items():
+    for resource, reason in {**wildcards(deployment), **_nested(stack)}.items():
         _acknowledge(stack, {f"AwsSolutions::AwsSolutions-IAM5[Resource::{resource}]": reason})
     operate = stack.node.find_child("Operate")
     _acknowledge(operate, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": LISTS})

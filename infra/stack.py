@@ -20,7 +20,7 @@ from infra.building.function import Function
 from infra.crowds import refuse_crowded
 from infra.functions import workers
 from infra.functions.api import Api
-from infra.functions.console import ConsoleConstruct
+from infra.functions.console import ConsoleConstruct, people_environment
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
@@ -118,7 +118,9 @@ class PosthasteStack(Stack):
         hooks = self._hooks(deployment, environment, storage)
         grants.hooks(hooks, api.serve, dispatch)
         self._events(deployment, feedback)
-        operators = grants.operators(self._operators(deployment, environment, api, dispatch, hooks), dispatch, hooks)
+        operators = grants.operators(
+            self._operators(deployment, environment, storage, api, dispatch, hooks), dispatch, hooks
+        )
         grants.console(
             self._console(
                 deployment, code, {**environment, **schedules.environment, **lists.environment}, storage, api
@@ -232,6 +234,7 @@ class PosthasteStack(Stack):
         self,
         deployment: DeploymentSettings,
         environment: Mapping[str, str],
+        storage: Storage,
         api: Api,
         dispatch: Dispatch,
         hooks: HooksConstruct,
@@ -239,6 +242,7 @@ class PosthasteStack(Stack):
         """Create what answers operators' commands.
 
         Args:
+            storage: has the table of people.
             dispatch: the construct of the sweeper.
             hooks: the construct of the function that gathers.
         """
@@ -248,7 +252,7 @@ class PosthasteStack(Stack):
             "Operators",
             deployment=deployment,
             code=code,
-            environment=environment,
+            environment={**environment, **people_environment(deployment.console, storage.people)},
             api=api,
             sweep=dispatch.sweep,
             gather=hooks.gather,

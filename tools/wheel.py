@@ -20,8 +20,6 @@ NEEDS: Final = {
     "email_validator": "email-validator",
     "keyring": "keyring",
     "phonenumbers": "phonenumberslite",
-    "pydantic": "pydantic",
-    "pydantic_core": "pydantic",
     "rich": "rich",
     "typer": "typer",
     "urllib3": "urllib3",

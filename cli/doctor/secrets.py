@@ -54,7 +54,7 @@ def own_keys(patient: Patient, credential: Credential) -> bool:
 
 
 def identities(patient: Patient) -> list[Finding]:
-    """Judge whether accounts, keys and audit logs are in tables that no function may change."""
+    """Judge whether accounts, keys and audit logs are in tables of their own."""
     if not patient.environment:
         return [Finding("identities", Level.SKIPPED, "created by the first deploy")]
     accounts = patient.found.accounts(patient.clock)

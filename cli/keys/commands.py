@@ -1,6 +1,7 @@
-"""`posthaste key`: API keys of an account, straight to the deployment's table."""
+"""`posthaste key`: API keys of an account, by the operators' door."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, Final
@@ -9,12 +10,13 @@ import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import Misused, NotFound
-from cli.operating.accounts import Account, AccountService, kind_wanted, name_of, opened, opened_at, resolve
-from cli.operating.stopping import of_key, stop_of_key, working
+from cli.keys.traces import all_of
+from cli.operating.accounts import Account, kind_wanted
+from cli.operating.door import OperatorClient, door, timed
+from cli.operating.stopping import jobs_of_key, stop_of_key
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
-from shared.domain.accounts import ApiKey, Scope, is_key_id
-from shared.domain.jobs.job import MAIL, Job
-from shared.domain.namespaces import owner as owner_of
+from shared.domain.accounts import Scope, is_key_id
+from shared.domain.jobs.job import MAIL
 from shared.ports import Clock
 
 key_app = typer.Typer(help="API keys of an account.", no_args_is_help=True)
@@ -49,27 +51,25 @@ def create_key(
     json: Json = False,
 ) -> None:
     """Create an API key. Its text is shown once, here: only its hash is stored."""
-    clock = surroundings(ctx).clock
-    until = _expiry(expires, clock.now())
-    title = name_of(name)
-    kind_wanted(test=test, team=team)
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        secret, key = service.accounts.create_key(
-            owner, test=test, team=team, scopes=scope or None, name=title, expires=until, by=service.by
-        )
+    until = _expiry(expires, surroundings(ctx).clock.now())
+    kind = kind_wanted(test=test, team=team)
+    body = {"account": account, "kind": kind.value, "name": name, "scopes": scope or None, "expires": until}
+    with door(ctx, stage, aws=aws) as (client, _):
+        made = client.post("/keys/create", body)
+    secret, key = made["key"], _row(made["made"])
     if json:
-        emit({"key": secret, **_row(key)})
+        emit({"key": secret, **key})
         return
     say(secret)
-    until_text = f", valid until {moment(until)}" if until else ""
-    tell(f"key {key.id} of {owner}{until_text}: shown once, keep it now")
+    until_text = f", valid until {key['expires_at']}" if until else ""
+    tell(f"key {key['key_id']} of {key['account_id']}{until_text}: shown once, keep it now")
 
 
 @key_app.command("list")
 def list_keys(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List an account's API keys, without their texts; when each was last used is known to the hour."""
-    with opened(ctx, stage, aws=aws) as service:
-        rows = [_row(key) for key in service.accounts.list_keys(resolve(service.accounts, account))]
+    with door(ctx, stage, aws=aws) as (client, _):
+        rows = [_row(key) for key in client.get("/keys", {"account": account})["items"]]
     if json:
         emit_all(rows)
         return
@@ -93,14 +93,13 @@ def expire_key(
     """Set when an API key ends."""
     _check(key_id)
     until = 0 if when == NEVER else _moment(when, surroundings(ctx).clock.now())
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        key = service.accounts.expire_key(owner, key_id, until, by=service.by)
-        if key is None:
-            raise _no_key(owner, key_id)
+    with door(ctx, stage, aws=aws) as (client, _):
+        key = _row(client.send("POST", f"/keys/{key_id}/expire", {"account": account, "until": until}))
     if json:
-        emit(_row(key))
+        emit(key)
     else:
-        say(f"key {key_id} of {owner} is valid " + (f"until {moment(until)}" if until else "until it is revoked"))
+        ends = f"until {key['expires_at']}" if until else "until it is revoked"
+        say(f"key {key_id} of {key['account_id']} is valid {ends}")
 
 
 @key_app.command("rotate")
@@ -118,16 +117,15 @@ def rotate_key(
     """Create a replacement key. The old key expires after the overlap. The new key is shown once, here."""
     _check(key_id)
     until = _moment(overlap, surroundings(ctx).clock.now())
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        made = service.accounts.rotate_key(owner, key_id, until, by=service.by)
-        if made is None:
-            raise NotFound(f"{owner} has no valid key {key_id}, or it was just changed: `posthaste key list {owner}`")
-    secret, new, old = made
+    with door(ctx, stage, aws=aws) as (client, _):
+        made = client.post(f"/keys/{key_id}/rotate", {"account": account, "until": until})
+    secret, new, old = made["key"], _row(made["made"]), _row(made["replaces"])
     if json:
-        emit({"key": secret, **_row(new), "replaces": _row(old)})
+        emit({"key": secret, **new, "replaces": old})
         return
     say(secret)
-    tell(f"key {new.id} of {owner} replaces {old.id}, which ends {moment(old.expires)}: shown once, keep it now")
+    ends = f"which ends {old['expires_at']}: shown once, keep it now"
+    tell(f"key {new['key_id']} of {new['account_id']} replaces {old['key_id']}, {ends}")
 
 
 @key_app.command("revoke")
@@ -154,123 +152,103 @@ def revoke_key(
     """Revoke an API key. It stops working within 30 seconds. After an interruption, repeat it."""
     _check(key_id)
     clock = surroundings(ctx).clock
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
+    with door(ctx, stage, aws=aws) as (client, _):
         if dry_run:
-            _show_traces(service, owner, key_id, clock, json=json)
+            _show_traces(client, account, key_id, json=json)
             return
-        revoked = _revoked(service, owner, key_id, repeatable=stop_jobs or leaked, json=json)
+        owner, revoked = _revoked(client, account, key_id, repeatable=stop_jobs or leaked, json=json)
         more: dict[str, Any] = {}
         if stop_jobs or leaked:
-            more["stopped"] = _stopped(service, owner, key_id, clock, json=json)
+            more["stopped"] = _stopped(client, owner, key_id, clock, json=json)
         if leaked:  # after the jobs: by then no process takes the key any more
-            more["disabled"] = _disabled(service, owner, key_id, clock, json=json)
+            more["disabled"] = _disabled(client, owner, key_id, json=json)
     if json:
         emit({"account_id": owner, "key_id": key_id, "revoked": revoked, **more})
 
 
-def _revoked(service: AccountService, owner: str, key_id: str, *, repeatable: bool, json: bool) -> bool:
-    """Revoke a key; return whether it was there.
+def _revoked(client: OperatorClient, account: str, key_id: str, *, repeatable: bool, json: bool) -> tuple[str, bool]:
+    """Revoke a key; return the account's id, and whether the key was there.
 
     Args:
         repeatable: a key that is not there is no error: there may be more to stop.
         json: for programs: nothing is said.
     """
-    revoked = service.accounts.revoke_key(owner, key_id, by=service.by)
+    done = client.send("POST", f"/keys/{key_id}/revoke", {"account": account})
+    owner, revoked = str(done["account_id"]), bool(done["revoked"])
     if not revoked and not repeatable:
-        raise _no_key(owner, key_id)
+        raise NotFound(f"{owner} has no key {key_id}: see `posthaste key list {owner}`")
     if not json:
-        done = "revoked; it may work for up to 30 seconds more" if revoked else "is not there: revoked already?"
-        say(f"key {key_id} of {owner} {done}")
-    return revoked
+        how = "revoked; it may work for up to 30 seconds more" if revoked else "is not there: revoked already?"
+        say(f"key {key_id} of {owner} {how}")
+    return owner, revoked
 
 
-def _stopped(service: AccountService, owner: str, key_id: str, clock: Clock, *, json: bool) -> list[str]:
+def _stopped(client: OperatorClient, owner: str, key_id: str, clock: Clock, *, json: bool) -> list[str]:
     """Stop the jobs of a key; return their ids.
 
     Args:
         json: for programs: nothing is said.
     """
     names: list[str] = []
-    with working(service, clock) as work:
-        stop_of_key(work, owner, key_id, clock, partial(_note_stopped, names, json=json))
+    stop_of_key(client, owner, key_id, clock, partial(_note_stopped, names, json=json))
     many = counted(len(names), "job")
     if not json:
         say(f"{many} stopped; messages of batches and campaigns stay queued, and a valid key may resume them")
     return names
 
 
-def _show_traces(service: AccountService, owner: str, key_id: str, clock: Clock, *, json: bool) -> None:
+def _show_traces(client: OperatorClient, account: str, key_id: str, *, json: bool) -> None:
     """Show what a key has done, and its jobs that are still open.
 
     Args:
         json: for programs.
     """
-    from cli.keys.traces import traces_of  # noqa: PLC0415 - loads botocore
-
-    found = traces_of(service, owner, key_id, clock)
-    with working(service, clock) as work:
-        jobs = [job for page in work.jobs.pages(lambda job: of_key(job, owner, key_id)) for job in page]
+    owner, found = all_of(lambda place: client.get(f"/keys/{key_id}/traces", {"account": account, "place": place}))
+    jobs = jobs_of_key(client, owner, key_id)
     if json:
-        emit({"account_id": owner, "key_id": key_id, "jobs": [job.id for job in jobs], **found.document()})
+        emit({"account_id": owner, "key_id": key_id, "jobs": [job["job_id"] for job in jobs], **found.document()})
         return
     say(f"key {key_id} of {owner}, nothing is changed:")
     for job in jobs:
-        say(f"open {job.kind} {job.id}: {counted(job.total, 'message')}, {job.state.value}")
+        say(f"open {job['kind']} {job['job_id']}: {counted(job['total'], 'message')}, {job['state']}")
     for line in found.lines():
         say(line)
     if not jobs and not found.acts:
         say("it has no open job, and no entry of the audit log names it")
 
 
-def _disabled(service: AccountService, owner: str, key_id: str, clock: Clock, *, json: bool) -> dict[str, list[str]]:
+def _disabled(client: OperatorClient, owner: str, key_id: str, *, json: bool) -> dict[str, list[str]]:
     """Disable the endpoints and notifiers that a key has made or changed; return their names.
 
     Args:
         json: for programs: nothing is said.
     """
-    from cli.keys.traces import disable, traces_of  # noqa: PLC0415 - loads botocore
-
-    found = traces_of(service, owner, key_id, clock)
-    disable(service, found, clock)
+    _, found = all_of(lambda place: client.send("POST", f"/keys/{key_id}/disable", {"account": owner, "place": place}))
     if not json:
-        for x in found.endpoints:
-            say(f"disabled endpoint {x.id} {x.url}".rstrip())
-        for notifier in found.notifiers:
-            say(f"disabled notifier {notifier.name}; what it has stored is still delivered")
-    return {"endpoints": [x.id for x in found.endpoints], "notifiers": [x.name for x in found.notifiers]}
+        for name, url in found.endpoints.items():
+            say(f"disabled endpoint {name} {url}".rstrip())
+        for name in found.notifiers:
+            say(f"disabled notifier {name}; what it has stored is still delivered")
+    return {"endpoints": list(found.endpoints), "notifiers": found.notifiers}
 
 
-def _note_stopped(names: list[str], job: Job, *, json: bool) -> None:
-    if job.id in names:  # a mail of which more was waiting at the second look
+def _note_stopped(names: list[str], job: Mapping[str, Any], *, json: bool) -> None:
+    if job["job_id"] in names:  # a mail of which more was waiting at the second look
         return
-    names.append(job.id)
+    names.append(job["job_id"])
     if not json:
-        when = f", scheduled for {moment(job.not_before)}" if job.not_before else ""
-        did = "dropped what waits of" if job.kind == MAIL else "stopped"
-        say(f"{did} {job.kind} {job.id}: {counted(job.total, 'message')}, was {job.state.value}{when}")
+        when = f", scheduled for {moment(job['not_before'])}" if job["not_before"] else ""
+        did = "dropped what waits of" if job["kind"] == MAIL else "stopped"
+        say(f"{did} {job['kind']} {job['job_id']}: {counted(job['total'], 'message')}, was {job['state']}{when}")
 
 
-def _row(key: ApiKey) -> dict[str, Any]:
-    return {
-        "key_id": key.id,
-        "account_id": owner_of(key.account),
-        "kind": key.kind.value,
-        "test": key.test,
-        "name": key.name,
-        "scopes": sorted(key.scopes),
-        "created_at": moment(key.created_at),
-        "expires_at": moment(key.expires),
-        "last_used_at": moment(key.used),
-    }
+def _row(key: Mapping[str, Any]) -> dict[str, Any]:
+    return timed(key, "created_at", "expires_at", "last_used_at")
 
 
 def _check(key_id: str) -> None:
     if not is_key_id(key_id):  # not repeated in the message: it may be the key's text
         raise Misused("a key id is 16 hexadecimal digits, as `posthaste key list` shows it")
-
-
-def _no_key(owner: str, key_id: str) -> NotFound:
-    return NotFound(f"{owner} has no key {key_id}: see `posthaste key list {owner}`")
 
 
 def _moment(text: str, now: float) -> int:

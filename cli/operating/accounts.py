@@ -1,21 +1,15 @@
-"""`posthaste account | sender`: operators' commands on accounts, straight to the deployment's table."""
+"""`posthaste account | sender`: operators' commands on accounts, by the operators' door."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Any
 
 import typer
 
-from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
-from cli.errors import Misused, NotFound
-from cli.output import Json, counted, emit, emit_all, emit_or_say, moment, say, surroundings, table
-from shared.domain.accounts import MAX_NAME, is_account_id
-from shared.domain.audit import checked_reason, operator
+from cli.deployment import Aws, Stage
+from cli.errors import Misused
+from cli.operating.door import door, timed
+from cli.output import Json, counted, emit, emit_all, emit_or_say, say, table
+from shared.domain.audit import checked_reason
 from shared.domain.namespaces import KeyKind
-
-if TYPE_CHECKING:
-    from shared.adapters.dynamo.accounts.accounts import Accounts
 
 account_app = typer.Typer(help="Accounts and their status.", no_args_is_help=True)
 sender_app = typer.Typer(help="Addresses and domains an account may send from.", no_args_is_help=True)
@@ -26,56 +20,6 @@ Account = Annotated[
 
 Channels = Annotated[str, typer.Option("--channel", metavar="CHANNEL", help="One of sms, voice and whatsapp.")]
 
-NO_SENDER: Final = "a sender is an address (news@example.com) or a domain (example.com)"
-
-
-@dataclass(frozen=True, slots=True)
-class AccountService:
-    """The accounts of a deployment, and who changes them. `where`: for people."""
-
-    accounts: "Accounts"
-    where: str
-    found: OperatedDeployment
-
-    @property
-    def by(self) -> str:
-        """The operator, as the audit log names them; asks AWS."""
-        return operator(self.found.who())
-
-
-@contextmanager
-def opened(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[AccountService]:
-    """Yield the deployment's accounts. Errors of AWS become one line.
-
-    Args:
-        stage: the stage's name; empty for the default one.
-        aws: whether AWS is meant even if a local cloud is up.
-    """
-    from shared.adapters.dynamo.accounts.accounts import UnknownAccount  # noqa: PLC0415 - loads botocore
-
-    found = deployment(stage, aws=aws)
-    with aws_errors(found.where):
-        try:
-            yield AccountService(found.accounts(surroundings(ctx).clock), f"stage {found.stage}, {found.where}", found)
-        except UnknownAccount as unknown:
-            raise _no_account(str(unknown)) from None
-
-
-@contextmanager
-def opened_at(ctx: typer.Context, stage: str, account: str, *, aws: bool) -> Iterator[tuple[AccountService, str]]:
-    """Yield the deployment's accounts, and the id of one of them; NotFound if it is not there.
-
-    Args:
-        stage: the stage's name; empty for the default one.
-        aws: whether AWS is meant even if a local cloud is up.
-    """
-    with opened(ctx, stage, aws=aws) as service:
-        yield service, resolve(service.accounts, account)
-
-
-def _no_account(text: str) -> NotFound:
-    return NotFound(f"no account {text}: see `posthaste account list`")
-
 
 def reason_of(text: str) -> str:
     """Return a reason as the audit log takes it; Misused if it is empty or too long, or if it names somebody."""
@@ -83,20 +27,6 @@ def reason_of(text: str) -> str:
         return checked_reason(text)
     except ValueError as refused:
         raise Misused(str(refused)) from None
-
-
-def resolve(accounts: "Accounts", text: str) -> str:
-    """Return the id of an existing account from its id or its name."""
-    if is_account_id(text):
-        if accounts.get(text) is None:
-            raise _no_account(text)
-        return text
-    named = [a.id for a in accounts.list_accounts() if a.name == text]
-    if not named:
-        raise _no_account(text)
-    if len(named) > 1:
-        raise Misused(f"{len(named)} accounts have that name: use an id, one of {', '.join(named)}")
-    return named[0]
 
 
 def kind_wanted(*, test: bool, team: bool) -> KeyKind:
@@ -108,12 +38,10 @@ def kind_wanted(*, test: bool, team: bool) -> KeyKind:
     return KeyKind.TEAM if team else KeyKind.LIVE
 
 
-def name_of(text: str) -> str:
-    """Return a name without spaces around it; Misused if it is too long or not printable."""
-    trimmed = text.strip()
-    if len(trimmed) > MAX_NAME or not trimmed.isprintable():
-        raise Misused(f"a name has at most {MAX_NAME} printable characters")
-    return trimmed
+def _changed(ctx: typer.Context, stage: str, what: str, account: str, *, aws: bool, **more: Any) -> dict[str, Any]:
+    """Have an account changed and return the answer. `what`: the end of the route's path."""
+    with door(ctx, stage, aws=aws) as (client, _):
+        return client.send("POST", f"/accounts/{what}", {"account": account, **more})
 
 
 @account_app.command("create")
@@ -129,19 +57,13 @@ def create_account(
     json: Json = False,
 ) -> None:
     """Create an account."""
-    title = name_of(name)
-    if not title:
-        raise Misused("the account needs a name")
-    with opened(ctx, stage, aws=aws) as service:
-        try:
-            account = service.accounts.create_account(title, sender or (), by=service.by)
-        except ValueError:
-            raise Misused(f"no account was created: {NO_SENDER}") from None
-        senders = service.accounts.list_senders(account)
+    with door(ctx, stage, aws=aws) as (client, found):
+        made = client.post("/accounts/create", {"name": name, "senders": sender or []})
     if json:
-        emit({"account_id": account, "name": title, "senders": senders})
+        emit(made)
         return
-    say(f"account {account} created ({service.where}); may send from: {', '.join(senders) or 'nothing yet'}")
+    account, senders = made["account_id"], made["senders"]
+    say(f"account {account} created ({found.full_name}); may send from: {', '.join(senders) or 'nothing yet'}")
     if not senders:
         say(f"allow a sender:  posthaste sender add {account} example.com")
     say(f"make a key:      posthaste key create {account}")
@@ -150,26 +72,14 @@ def create_account(
 @account_app.command("list")
 def list_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List all accounts."""
-    with opened(ctx, stage, aws=aws) as service:
-        rows = [
-            {
-                "account_id": a.id,
-                "name": a.name,
-                "created_at": moment(a.created_at),
-                "suspended": a.suspended,
-                "paused": a.paused,
-                "region": a.region or None,
-                "own": a.own,
-                "channels": sorted(a.channels),
-            }
-            for a in service.accounts.list_accounts()
-        ]
+    with door(ctx, stage, aws=aws) as (client, found):
+        rows = [timed(row, "created_at") for row in client.get("/accounts")["items"]]
     if json:
         emit_all(rows)
         return
     shown = [{**row, **{name: "yes" if row[name] else "" for name in ("suspended", "paused")}} for row in rows]
     table(
-        ("account_id", "created_at", "suspended", "paused", "name"), shown, empty=f"no accounts yet ({service.where})"
+        ("account_id", "created_at", "suspended", "paused", "name"), shown, empty=f"no accounts yet ({found.full_name})"
     )
 
 
@@ -183,9 +93,8 @@ def suspend_account(
     json: Json = False,
 ) -> None:
     """Suspend an account. It sends and makes nothing, and accepted messages wait. It can read, stop and delete."""
-    told = reason_of(reason)
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        changed = service.accounts.suspend(owner, told, by=service.by)
+    done = _changed(ctx, stage, "suspend", account, aws=aws, reason=reason_of(reason))
+    owner, changed = done["account_id"], done["changed"]
     if json:
         emit({"account_id": owner, "suspended": True, "changed": changed})
     elif changed:
@@ -200,30 +109,29 @@ def unsuspend_account(
     ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False
 ) -> None:
     """End an account's suspension. Waiting messages continue within seconds."""
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        changed = service.accounts.unsuspend(owner, by=service.by)
+    done = _changed(ctx, stage, "unsuspend", account, aws=aws)
+    owner, changed = done["account_id"], done["changed"]
     if json:
         emit({"account_id": owner, "suspended": False, "changed": changed})
     else:
-        done = "sends again; waiting messages continue within seconds" if changed else "is not suspended"
-        say(f"{owner} {done}")
+        say(f"{owner} {'sends again; waiting messages continue within seconds' if changed else 'is not suspended'}")
 
 
 @account_app.command("move")
 def move_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
-    """Move accounts, keys, senders and audit logs of an older version to tables that functions cannot change.
+    """Move accounts, keys, senders and audit logs of an older version to tables of their own.
 
     The first change of an account, key or sender does the same. A repeat moves what is missing.
     """
-    with opened(ctx, stage, aws=aws) as service:
-        apart = bool(service.found.homes().identities)
-        moved = service.accounts.move() if apart else 0
+    with door(ctx, stage, aws=aws) as (client, found):
+        done = client.send("POST", "/accounts/move", {})
     if json:
-        emit({"stage": service.found.stage, "tables": apart, "moved": moved})
-    elif apart:
-        say(f"{counted(moved, 'item')} moved ({service.where}); the old copies are no longer used")
+        emit({"stage": found.stage, **done})
+    elif done["tables"]:
+        say(f"{counted(done['moved'], 'item')} moved ({found.full_name}); the old copies are no longer used")
     else:
-        say(f"nothing is moved ({service.where}): the deployed version has no tables to move to; deploy this one first")
+        where = found.full_name
+        say(f"nothing is moved ({where}): the deployed version has no tables to move to; deploy this one first")
 
 
 @account_app.command("region")
@@ -236,17 +144,10 @@ def set_region(
     json: Json = False,
 ) -> None:
     """Set the default country for phone numbers in the account's lists."""
-    from shared.domain.recipients.reader import number_reader  # noqa: PLC0415 - loads the numbering plans of the world
-
-    wanted = "" if region.lower() == "none" else region.upper()
-    try:
-        number_reader(wanted)
-    except ValueError:
-        raise Misused("unknown country: use two letters of ISO 3166, such as DE, or none") from None
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        service.accounts.set_region(owner, wanted, by=service.by)
+    done = _changed(ctx, stage, "region", account, aws=aws, region="" if region.lower() == "none" else region)
+    owner, wanted = done["account_id"], done["region"]
     if json:
-        emit({"account_id": owner, "region": wanted or None})
+        emit(done)
     elif wanted:
         say(f"phone numbers of {owner} without a country code are read as numbers of {wanted}")
     else:
@@ -258,10 +159,8 @@ def open_channel(
     ctx: typer.Context, account: Account, channel: Channels, stage: Stage = "", aws: Aws = False, json: Json = False
 ) -> None:
     """Let an account that a person made at the console send by a channel without senders, such as sms."""
-    wanted = _channel(channel)
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        service.accounts.open_channel(owner, wanted, by=service.by)
-    emit_or_say({"account_id": owner, "channel": wanted, "open": True}, json=json, text=f"{owner} may send by {wanted}")
+    done = _changed(ctx, stage, "open", account, aws=aws, channel=channel)
+    emit_or_say(done, json=json, text=f"{done['account_id']} may send by {done['channel']}")
 
 
 @account_app.command("close")
@@ -269,28 +168,15 @@ def close_channel(
     ctx: typer.Context, account: Account, channel: Channels, stage: Stage = "", aws: Aws = False, json: Json = False
 ) -> None:
     """Undo `account open`. Accepted messages are still sent, unless you suspend the account."""
-    wanted = _channel(channel)
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        service.accounts.close_channel(owner, wanted, by=service.by)
-        found = service.accounts.get(owner)
-    still = found is not None and found.opens(wanted)
+    done = _changed(ctx, stage, "close", account, aws=aws, channel=channel)
+    owner, wanted = done["account_id"], done["channel"]
     if json:
-        emit({"account_id": owner, "channel": wanted, "open": still})
-    elif still:
+        emit(done)
+    elif done["open"]:
         say(f"{owner} still sends by {wanted}: an operator made the account, and such accounts use every channel")
     else:
         say(f"within 30 seconds {owner} may no longer send by {wanted}; what is accepted is still sent")
         say(f"to stop that, too:  posthaste account suspend {owner}")
-
-
-def _channel(text: str) -> str:
-    """Return a channel that can be opened; Misused if a text is none."""
-    from shared.domain.channels.lookup import CHANNELS  # noqa: PLC0415 - loads every channel
-
-    names = [c.name for c in CHANNELS.values() if not c.names_sender]
-    if text not in names:
-        raise Misused(f"a channel without senders is one of {', '.join(names)}")
-    return text
 
 
 @sender_app.command("add")
@@ -305,23 +191,25 @@ def add_sender(
     json: Json = False,
 ) -> None:
     """Allow an account to send from an address or a domain (not its subdomains)."""
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        try:
-            stored = service.accounts.add_sender(owner, value, by=service.by)
-        except ValueError:
-            raise Misused(NO_SENDER) from None
-    emit_or_say({"account_id": owner, "sender": stored}, json=json, text=f"{owner} may send from {stored}")
+    with door(ctx, stage, aws=aws) as (client, _):
+        done = client.send("POST", "/senders/add", {"account": account, "sender": value})
+    emit_or_say(done, json=json, text=f"{done['account_id']} may send from {done['sender']}")
 
 
 @sender_app.command("list")
 def list_senders(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List what an account may send from."""
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        rows = [{"sender": value} for value in service.accounts.list_senders(owner)]
+    with door(ctx, stage, aws=aws) as (client, _):
+        found = client.get("/senders", {"account": account})
+    rows = [{"sender": value} for value in found["items"]]
     if json:
         emit_all(rows)
     else:
-        table(("sender",), rows, empty=f"no senders: add one with `posthaste sender add {owner} example.com`")
+        table(
+            ("sender",),
+            rows,
+            empty=f"no senders: add one with `posthaste sender add {found['account_id']} example.com`",
+        )
 
 
 @sender_app.command("remove")
@@ -334,13 +222,8 @@ def remove_sender(
     json: Json = False,
 ) -> None:
     """Remove a sender. Within 30 seconds its mail is refused, and its scheduled jobs do not start."""
-    with opened_at(ctx, stage, account, aws=aws) as (service, owner):
-        try:
-            removed = service.accounts.remove_sender(owner, value, by=service.by)
-        except ValueError:
-            raise Misused(NO_SENDER) from None
-        if not removed:
-            raise NotFound(f"{owner} has no such sender: see `posthaste sender list {owner}`")
+    with door(ctx, stage, aws=aws) as (client, _):
+        owner = client.send("POST", "/senders/remove", {"account": account, "sender": value})["account_id"]
     if json:
         emit({"account_id": owner, "sender": value, "removed": True})
     else:

@@ -16,14 +16,20 @@ from cli.client import ApiClient, installed_version
 from cli.deployment import OperatedDeployment, aws_errors, deployment
 from cli.environment import Destination, check_address
 from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound
-from cli.output import surroundings, tell
+from cli.output import moment, surroundings, tell
 from shared.contracts import prefix
 from shared.ports import Clock
 
 ROOT: Final = "/operate"
 SERVICE: Final = "execute-api"
 _FORBIDDEN: Final = 403
-_KINDS: Final[Mapping[int, type[CommandError]]] = {400: Misused, 404: NotFound, 409: Failed, 422: Misused}
+_KINDS: Final[Mapping[int, type[CommandError]]] = {
+    400: Misused,
+    _FORBIDDEN: Misused,
+    404: NotFound,
+    409: Failed,
+    422: Misused,
+}
 """HTTP status of a problem → how the command ends."""
 
 
@@ -59,7 +65,7 @@ class OperatorClient(ApiClient):
     def _refused(self, answer: urllib3.BaseHTTPResponse, problem: Mapping[str, Any]) -> CommandError:
         where, stage = self._found.where, self._found.stage
         kind, code = _KINDS.get(answer.status), str(problem.get("code") or "")
-        if answer.status == _FORBIDDEN:
+        if answer.status == _FORBIDDEN and not code:
             return NotAuthorised(
                 f"{where} refused this call: your AWS identity may not make it. Attach a policy of the stack to it, "
                 f"as `aws cloudformation describe-stacks --stack-name {prefix(stage)}` shows them"
@@ -74,8 +80,19 @@ class OperatorClient(ApiClient):
 def _words(problem: Mapping[str, Any]) -> str:
     """Return what a problem says as the commands write it: without a capital and a full stop."""
     faults = problem.get("errors") or [{"message": problem["detail"]}]
-    text = "; ".join(str(x["message"]) for x in faults).rstrip(".")
+    text = "; ".join(map(_fault, faults)).rstrip(".")
     return text[:1].lower() + text[1:]
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    """Return what is wrong with a field. Some messages name no field: they begin with `This field`."""
+    message = str(fault["message"])
+    return f"{fault['field']}: {message}" if message.startswith("This field") else message
+
+
+def timed(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return a row of an answer with some of its times as the commands write them."""
+    return {**row, **{name: moment(row[name]) for name in names}}
 
 
 def segment(name: str) -> str:

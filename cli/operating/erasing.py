@@ -1,30 +1,17 @@
 """`posthaste erase ADDRESS`: finds a person's data, removes or hashes them, and says what was done and what stays."""
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from cli.asking import Yes, check_can_ask, confirm
-from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
-from cli.errors import Misused
+from cli.deployment import Aws, OperatedDeployment, Stage
+from cli.operating.door import OperatorClient, door
 from cli.output import Json, counted, emit, say, surroundings, table, tell
 from cli.progress.meters import meter
-from shared.contracts import ENV_BUCKET
-from shared.domain.accounts import is_account_id
-from shared.domain.audit import EVERYONE, Act, audited, operator, person
-from shared.domain.channels.lookup import CHANNELS
-from shared.domain.namespaces import owner
-from shared.domain.recipients.reader import RecipientFault
-from shared.domain.times import Millis
-from shared.ports import Clock
 
-if TYPE_CHECKING:
-    from shared.adapters.dynamo.erasure.erasing import Eraser
-
-BUCKET_OUTPUT: Final = "BucketName"
 DONE: Final[Mapping[str, tuple[str, str]]] = {
     "recipients blanked": ("rows of lists and batches", "emptied; their messages still count"),
     "contents of single messages blanked": ("messages to this person alone", "content emptied"),
@@ -45,8 +32,17 @@ DONE: Final[Mapping[str, tuple[str, str]]] = {
     "exports deleted": ("exported files", "deleted; export again without this person"),
 }
 """The counts of an erasure, for people: what was counted, and what was done to it."""
-LOOKED_AT: Final = 500
-"""Accounts whose entries the question counts: some seconds of reads."""
+FIRST: Final[Mapping[str, str]] = {"run": "", "step": "lists", "after": ""}
+"""The fields of the first request."""
+MESSAGES: Final = "messages"
+ARCHIVE: Final = "archive"
+"""Steps of an erasure."""
+LISTS: Final = "files of lists deleted"
+"""The count of lists. Each counts once, in however many requests it was found."""
+UNIT_BYTES: Final = 8192
+"""Bytes of an eventually consistent read unit."""
+RATE_BYTES: Final = 8_000_000
+"""Bytes that one scan reads in a second, about."""
 LEFT: Final = ("stays_for_now", "how_long", "what_you_do")
 STAYS: Final = (
     ("counts, states, times, message ids", "as long as their jobs", "nothing: they name no one"),
@@ -84,112 +80,92 @@ def erase(
     """Erase a person's data in all accounts. You can repeat and interrupt it at any time."""
     around = surroundings(ctx)
     check_can_ask(around, yes=yes or dry_run, json=json)
-    key = _key(address)
-    begin = _checked(start)
-    found = deployment(stage, aws=aws)
-    with aws_errors(found.where), _going_on() as place:
-        eraser = _eraser(found, around.clock, key, address.strip(), dry=dry_run)
-        size, items = eraser.size()
+    whom = {"address": address.strip(), "start": start}
+    asks = not (yes or dry_run)
+    with door(ctx, stage, aws=aws) as (client, found), _going_on() as place:
+        there = client.send("POST", "/erase/look", {**whom, "count": asks})
         if not json:
-            tell(_estimate(size, items))
-        accounts = [x.id for x in found.accounts(around.clock).list_accounts()]
-        if not (yes or dry_run):
-            looks = _eraser(found, around.clock, key, address.strip(), dry=True)
-            asked = _question(looks, found, accounts, int(around.clock.now() * 1000))
-            confirm(around, asked, yes=yes, json=json)
-        note = _notes(found, around.clock, key, dry=dry_run)
-        note(Act.ERASING, [EVERYONE])
-        eraser.lists(accounts)
-        eraser.notices(accounts, int(around.clock.now() * 1000))
+            tell(_estimate(there["bytes"], there["items"]))
+        if asks:
+            confirm(around, _question(there, found), yes=yes, json=json)
+        run = _Run(client, {**whom, "dry_run": dry_run}, place)
         with meter("reading", terminal=around.terminal, quiet=json) as shown:
-            read = 0
-
-            def reached(after: str, items: int) -> None:
-                nonlocal read
-                place[0], read = after, read + items
-                shown(0.0 if after else 1.0, counted(read, "item"))
-
-            eraser.scan(begin, reached)
-        if not dry_run:  # a record may have become a notice before the scan reached it
-            eraser.notices(accounts, int(around.clock.now() * 1000))
+            while run.step not in (ARCHIVE, ""):
+                if run.items:
+                    shown(0.0, counted(run.items, "item"))
+                run.go()
+            shown(1.0, counted(run.items, "item"))
         with meter("archive", terminal=around.terminal, quiet=json) as shown:
-            size = 0
-
-            def more(of: int) -> None:
-                nonlocal size
-                size += of
-                shown(0.0, f"{size / 1e6:,.0f} MB")
-
-            eraser.archived(more)
-            shown(1.0, f"{size / 1e6:,.0f} MB")
-        report = eraser.report
-        owners = sorted(filter(is_account_id, set(map(owner, report.accounts))))
-        note(Act.ERASED, [*owners, EVERYONE], dict(report.erased))
-    _show(eraser, dry=dry_run, json=json)
+            while run.step:
+                if run.bytes:
+                    shown(0.0, f"{run.bytes / 1e6:,.0f} MB")
+                run.go()
+            shown(1.0, f"{run.bytes / 1e6:,.0f} MB")
+    _show(run, dry=dry_run, json=json)
 
 
-def _key(address: str) -> str:
-    """Return the normalised address or number."""
-    for channel in CHANNELS.values():
-        got = channel.reader()(address.strip())
-        if not isinstance(got, RecipientFault):
-            return got[1]
-    raise Misused("this is neither an e-mail address nor a phone number with its country code (+14155550100)")
+class _Run:
+    """An erasure, request by request, and what all of them report.
+
+    Args:
+        asked: the person, as operators' routes take it.
+        place: a cell for the place in the table that was reached.
+
+    Attributes:
+        step: what comes next; empty at the end.
+        items: of the table, that were read.
+        bytes: of archived files, that were read.
+        kept: what stays for now, and why.
+    """
+
+    def __init__(self, client: OperatorClient, asked: Mapping[str, Any], place: list[str]) -> None:
+        self._client = client
+        self._asked = asked
+        self._place = place
+        self._next = FIRST
+        self._lists: set[str] = set()
+        self.items = self.bytes = 0
+        self.erased: dict[str, int] = {}
+        self.jobs: set[str] = set()
+        self.accounts: set[str] = set()
+        self.kept: list[str] = []
+
+    @property
+    def step(self) -> str:
+        return self._next["step"]
+
+    def go(self) -> None:
+        """Make one request."""
+        done = self._client.send("POST", "/erase/run", {**self._asked, **self._next})
+        self._next = {name: done[name] for name in self._next}
+        self._place[0] = done["after"] if self.step == MESSAGES else ""
+        self.items += done["items"]
+        self.bytes += done["bytes"]
+        self.jobs |= set(done["jobs"])
+        self.accounts |= set(done["accounts"])
+        self._lists |= set(done["lists"])
+        self.kept += [x for x in done["kept"] if x not in self.kept]
+        for kind, count in done["erased"].items():
+            self.erased[kind] = len(self._lists) if kind == LISTS else self.erased.get(kind, 0) + count
 
 
-def _question(eraser: "Eraser", found: OperatedDeployment, accounts: list[str], now: Millis) -> str:
-    """Return the question, with how much is found without reading the table, in at most `LOOKED_AT` accounts."""
-    known = f"entries of {counted(len(accounts), 'account')} are not counted yet"
-    if len(accounts) <= LOOKED_AT:
-        eraser.lists(accounts)
-        eraser.notices(accounts, now)
-        counts = [f"{DONE[kind][0]}: {count:,}" for kind, count in sorted(eraser.report.erased.items())]
+def _question(there: Mapping[str, Any], found: OperatedDeployment) -> str:
+    """Return the question, with how much is found without reading the table, if there was time to count it."""
+    known = f"entries of {counted(there['accounts'], 'account')} are not counted yet"
+    if there["erased"] is not None:
+        counts = [f"{DONE[kind][0]}: {count:,}" for kind, count in sorted(there["erased"].items())]
         known = ", ".join(counts) or "no entries by address"
     asked = f"Erase this person ({known}; and what messages and lists have of them)"
     return f"{asked} in all accounts of stage {found.stage}, {found.where}, for good?"
 
 
 def _estimate(size: int, items: int) -> str:
-    from shared.adapters.dynamo.erasure.erasing import RATE_BYTES, UNIT_BYTES  # noqa: PLC0415 - loads botocore
-
     units, minutes = size // UNIT_BYTES + 1, size // RATE_BYTES // 60
     lasts = counted(minutes + 1, "minute") if minutes else "less than a minute"
     return (
         f"messages and lists are found by reading the table: {counted(items, 'item')}, {size / 1e6:,.0f} MB, about "
         f"{counted(units, 'read unit')} and {lasts}; --dry-run counts them first"
     )
-
-
-def _checked(start: str) -> str:
-    from shared.adapters.dynamo.erasure.scanned import place_of  # noqa: PLC0415 - loads botocore
-
-    try:
-        if start:
-            place_of(start)
-    except (ValueError, TypeError):
-        raise Misused("--from takes the value that an interrupted run printed") from None
-    return start
-
-
-def _eraser(found: OperatedDeployment, clock: Clock, key: str, raw: str, *, dry: bool) -> "Eraser":
-    from shared.adapters.dynamo.client import Dynamo  # noqa: PLC0415 - loads botocore
-    from shared.adapters.dynamo.erasure.erasing import Eraser  # noqa: PLC0415
-
-    bucket = os.environ.get(ENV_BUCKET) or found.output(BUCKET_OUTPUT)
-    dynamo = Dynamo(found.client("dynamodb"), sleep=clock.sleep)
-    return Eraser(dynamo, found.table(), lambda: found.client("s3"), bucket, key=key, raw=raw, dry=dry)
-
-
-def _notes(found: OperatedDeployment, clock: Clock, key: str, *, dry: bool) -> Any:
-    """Return what writes to audit logs: of the deployment before anything is done, of each account when it is."""
-    journal = found.journal(clock)
-    who = operator(found.who())
-
-    def note(act: Act, accounts: list[str], data: dict[str, int] | None = None) -> None:
-        for account in () if dry else accounts:
-            journal.write(audited(account, int(clock.now() * 1000), person(key), act, who, {**(data or {})}))
-
-    return note
 
 
 @contextmanager
@@ -204,11 +180,10 @@ def _going_on() -> Iterator[list[str]]:
         raise
 
 
-def _show(eraser: "Eraser", *, dry: bool, json: bool) -> None:
-    report = eraser.report
+def _show(report: _Run, *, dry: bool, json: bool) -> None:
     kept = [*report.kept, *(_sentence(*row) for row in STAYS)]
     if json:
-        document = {"erased": dict(report.erased), "jobs": sorted(report.jobs), "accounts": sorted(report.accounts)}
+        document = {"erased": report.erased, "jobs": sorted(report.jobs), "accounts": sorted(report.accounts)}
         emit({"dry_run": dry, **document, "kept": kept})
         return
     rows = [_counted(kind, count) for kind, count in sorted(report.erased.items())]

@@ -2,7 +2,6 @@
 
 Sources (docs.aws.amazon.com):
 
-- AmazonCloudWatchLogs APIReference API_FilterLogEvents
 - logs UserGuide FilterAndPatternSyntax (a quoted term matches lines that contain it)
 - lambda dg monitoring-cloudwatchlogs (platform events)
 """
@@ -10,7 +9,7 @@ Sources (docs.aws.amazon.com):
 import json as codec
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,19 +18,20 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.deployment import Aws, OperatedDeployment, Stage, aws_errors, deployment
-from cli.errors import Misused, NotFound
+from cli.deployment import Aws, Stage
+from cli.errors import Misused
+from cli.operating.door import OperatorClient, door
 from cli.output import Json, emit, say, surroundings, tell
 from cli.spans import seconds_of
 from shared.ports import Clock
 
-GROUP: Final = "AWS::Logs::LogGroup"
 LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 POLL: Final = 2.0
-"""Seconds between two looks with --follow; FilterLogEvents allows 25 calls a second and region."""
+"""Seconds between two looks with --follow."""
 OVERLAP_MS: Final = 30_000
 """Milliseconds that each look goes back: lines of different functions arrive late and out of order."""
 WORKERS: Final = 5
+"""Requests at once, for groups that have more lines than one request brings."""
 UNSHOWN: Final = frozenset(
     {"timestamp", "level", "service", "message", "location", "correlation_id", "cold_start", "function_name",
      "function_memory_size", "function_arn", "function_request_id", "xray_trace_id", "sampling_rate"}
@@ -103,9 +103,8 @@ def logs(
     wanted = _wanted((job, request, match), service or (), level.upper(), where or ())
     clock = surroundings(ctx).clock
     show = emit if json else _show
-    found = deployment(stage, aws=aws)
-    with aws_errors(found.where):
-        reader = _Reader(found, wanted)
+    with door(ctx, stage, aws=aws) as (client, _):
+        reader = _Reader(client, wanted)
         begin = int((clock.now() - seconds_of(since, "--since")) * 1000)
         lines = sorted(reader.read(begin), key=lambda line: line["@at"])
         for line in lines[-limit:]:
@@ -145,44 +144,37 @@ def _from(reader: "_Reader", begin: int, clock: Clock) -> int:
 
 
 class _Reader:
-    """Reads the stack's log groups; each line once. `newest`: Unix milliseconds of the newest line that it read."""
+    """Reads what the functions logged; each line once. `newest`: Unix milliseconds of the newest line that it read."""
 
-    def __init__(self, found: OperatedDeployment, wanted: LogFilter) -> None:
-        self._client = found.client("logs")
+    def __init__(self, client: OperatorClient, wanted: LogFilter) -> None:
+        self._client = client
         self._wanted = wanted
-        self._groups = found.resources(GROUP)
-        if not self._groups:
-            raise NotFound(f"the stack of stage {found.stage} in {found.where} has no log groups")
         self._seen: dict[str, int] = {}
         self.newest = 0
 
     def read(self, begin: int) -> list[Line]:
         """Return the wanted lines from `begin` on, Unix milliseconds, that were not returned before."""
-        with ThreadPoolExecutor(max_workers=WORKERS) as pool:
-            parts = list(pool.map(lambda group: list(self._group(group, begin)), self._groups))
         out = []
-        for event_id, line in (x for part in parts for x in part):
-            if event_id not in self._seen:
-                self._seen[event_id] = line["@at"]
+        for row in self._rows(begin):
+            line = {"@log": row["group"], "@at": row["at"], **_fields(row["text"])}
+            if row["id"] not in self._seen and self._wanted.takes(row["text"], line):
+                self._seen[row["id"]] = line["@at"]
                 self.newest = max(self.newest, line["@at"])
                 out.append(line)
         self._seen = {x: at for x, at in self._seen.items() if at >= begin - OVERLAP_MS}
         return out
 
-    def _group(self, group: str, begin: int) -> Iterator[tuple[str, Line]]:
-        pages = self._client.get_paginator("filter_log_events").paginate(
-            logGroupName=group, startTime=begin, filterPattern=self._wanted.pattern
-        )
-        for page in pages:
-            for event in page["events"]:
-                line = {"@log": group, "@at": int(event["timestamp"]), **_fields(event["message"])}
-                if self._wanted.takes(event["message"], line):
-                    yield _name(event), line
-
-
-def _name(event: Mapping[str, Any]) -> str:
-    """Return what tells a line from others. The local cloud's have no `eventId`, and invocations no name in common."""
-    return str(event.get("eventId") or (event["logStreamName"], event["timestamp"], event["message"]))
+    def _rows(self, begin: int) -> list[Line]:
+        """Return lines as operators read them, of all groups."""
+        rows: list[Line] = []
+        asked = {"begin": str(begin), **({"pattern": self._wanted.pattern} if self._wanted.pattern else {})}
+        places: list[Mapping[str, str]] = [{}]
+        with ThreadPoolExecutor(max_workers=WORKERS) as pool:
+            while places:
+                pages = list(pool.map(lambda place: self._client.get("/logs", {**asked, **place}), places))
+                rows += [row for page in pages for row in page["items"]]
+                places = [{k: v for k, v in x.items() if v} for page in pages for x in page["unfinished"]]
+        return rows
 
 
 def _fields(text: str) -> Line:

@@ -1,38 +1,28 @@
 """`posthaste notifier show | update | stats | delete`: a notifier's settings, its updates by day, and its end."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import Misused
-from cli.operating.notifiers import Name, Office, done, hours_of, opened_office, routes_of, row_of
-from cli.output import Json, counted, emit, say, surroundings, table, tell
-from shared.domain.notices.notifier import Contact
-from shared.engine.notices.notifiers import NotifierDraft
-from shared.ports import Clock
-
-if TYPE_CHECKING:
-    from shared.adapters.dynamo.notices.waiting import DynamoWaiting
-    from shared.engine.notices.days import NotifierDays
+from cli.operating.door import door
+from cli.operating.notifiers import Name, hours_of, path_of, routes_of, row_of
+from cli.output import Json, counted, emit, say, table, tell
 
 STATUSES: Final = ("SUCCESS", "TEMP_FAIL", "PERM_FAIL", "CANCELED")
-MAX_WAITING: Final = 10_000
-"""Notices that wait, as far as they are counted."""
 MAX_DAYS: Final = 31
 
 
 def show(ctx: typer.Context, name: Name, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """Show a notifier's settings, and when it called last."""
-    with opened_office(ctx, stage, aws=aws) as office:
-        found = office.found(name)
-        row = row_of(found, office.store.contacts([name]).get(name, Contact()))
+    with door(ctx, stage, aws=aws) as (client, _):
+        row = row_of(client.get(path_of(name)))
     if json:
         emit(row)
         return
-    say(f"notifier {name} is {'disabled' if found.disabled else 'enabled'}")
+    say(f"notifier {name} is {'disabled' if row['disabled'] else 'enabled'}")
     for key, value in row.items():
         if key not in ("name", "disabled") and value not in (None, "", False, {}):
             say(f"  {key.replace('_', ' ')}: {_shown(value)}")
@@ -66,20 +56,21 @@ def update(
     json: Json = False,
 ) -> None:
     """Change a notifier's settings. Settings that no option names stay as they are."""
-    draft = NotifierDraft(
-        timezone=timezone or None,
-        hours=hours_of(hours) if hours else None,
-        routes=routes_of(route) if route else None,
-        expiry_days=expiry_days,
-        conflict_tries=conflict_tries,
-        country=country.upper() if country is not None else None,
-    )
-    if draft == NotifierDraft():
+    asked = {
+        "timezone": timezone or None,
+        "hours": hours_of(hours) if hours else None,
+        "routes": routes_of(route) if route else None,
+        "expiry_days": expiry_days,
+        "conflict_tries": conflict_tries,
+        "country": country.upper() if country is not None else None,
+    }
+    body = {setting: value for setting, value in asked.items() if value is not None}
+    if not body:
         raise Misused("say what to change; see `posthaste notifier update --help`")
-    with opened_office(ctx, stage, aws=aws) as office:
-        changed = done(office.notifiers.change(office.found(name), draft, by=office.service.by))
+    with door(ctx, stage, aws=aws) as (client, _):
+        changed = client.send("POST", path_of(name, "/change"), body)
     if json:
-        emit(row_of(changed, Contact()))
+        emit(row_of(changed))
     else:
         say(f"notifier {name} is changed")
 
@@ -93,21 +84,17 @@ def stats(
     json: Json = False,
 ) -> None:
     """Show a notifier's updates by day, newest first, and how many of its messages wait."""
-    clock = surroundings(ctx).clock
-    with opened_office(ctx, stage, aws=aws) as office:
-        found = office.found(name)
-        today = datetime.fromtimestamp(clock.now(), UTC).date()
-        wanted = [today - timedelta(days=i) for i in range(days)]
-        counts = _days(office, clock).of(found, wanted)
-        waiting = _waiting(office, clock).count(name, MAX_WAITING)
+    with door(ctx, stage, aws=aws) as (client, _):
+        found = client.get(path_of(name, "/days"), {"days": str(days)})
+    waiting = found["waiting_notices"]
     rows: list[dict[str, Any]] = [
         {
-            "date": day.isoformat(),
-            **{status.lower(): x.statuses.get(status, 0) for status in STATUSES},
-            "rejected": x.rejected,
-            "errors": dict(x.errors),
+            "date": day["date"],
+            **{status.lower(): day["statuses"].get(status, 0) for status in STATUSES},
+            "rejected": day["rejected"],
+            "errors": day["errors"],
         }
-        for day, x in zip(wanted, counts, strict=True)
+        for day in found["items"]
     ]
     if json:
         emit({"waiting_notices": waiting, "items": rows})
@@ -121,31 +108,14 @@ def stats(
 
 def delete(ctx: typer.Context, name: Name, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """Delete a notifier for which nothing waits. Its name is not given again. Disable it first."""
-    clock = surroundings(ctx).clock
-    with opened_office(ctx, stage, aws=aws) as office:
-        found = office.found(name)
-        done(office.notifiers.delete(found, _waiting(office, clock), by=office.service.by))
+    with door(ctx, stage, aws=aws) as (client, _):
+        gone = client.send("POST", path_of(name, "/delete"), {})
     if json:
         emit({"name": name, "deleted": True})
         return
     say(f"notifier {name} is deleted")
-    if not found.disabled:
+    if not gone["disabled"]:
         tell("it was not disabled: its machine may still try to upload, and is refused")
-
-
-def _days(office: Office, clock: Clock) -> "NotifierDays":
-    from shared.adapters.dynamo.notices.updates import DynamoUpdates  # noqa: PLC0415 - loads botocore
-    from shared.engine.notices.days import NotifierDays  # noqa: PLC0415
-
-    found = office.service.found
-    return NotifierDays(log=DynamoUpdates(found.dynamo(clock), records=found.table()), clock=clock)
-
-
-def _waiting(office: Office, clock: Clock) -> "DynamoWaiting":
-    from shared.adapters.dynamo.notices.waiting import DynamoWaiting  # noqa: PLC0415 - loads botocore
-
-    found = office.service.found
-    return DynamoWaiting(found.dynamo(clock), records=found.table())
 
 
 def add_to(app: typer.Typer) -> None:

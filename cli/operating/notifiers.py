@@ -1,30 +1,18 @@
-"""`posthaste notifier …`: machines that upload notices, straight in the deployment's table."""
+"""`posthaste notifier …`: machines that upload notices, by the operators' door."""
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
 
 import typer
 
 from cli.deployment import Aws, Stage
-from cli.errors import CommandError, Failed, Misused, NotFound
-from cli.operating.accounts import AccountService, opened, resolve
+from cli.errors import Misused
+from cli.operating.door import door, segment, timed
 from cli.output import Json, emit, emit_all, moment, say, surroundings, table, tell
-from shared.domain.namespaces import namespaces_of
-from shared.domain.notices.notifier import Contact, Notifier, is_name
-from shared.engine.intake.declined import Declined
-from shared.engine.notices.notifiers import NotifierDraft, NotifierService
-from shared.ports import Clock
-
-if TYPE_CHECKING:
-    from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 
 app = typer.Typer(help="Notifiers: machines that upload messages for later delivery.", no_args_is_help=True)
 
-T = TypeVar("T")
-PAGE: Final = 100
 HOUR_MS: Final = 3_600_000
 _HOURS: Final = re.compile(r"(\d{1,2})-(\d{1,2})", re.ASCII)
 _SPAN: Final = re.compile(r"(0|[1-9][0-9]{0,3})([hd])", re.ASCII)
@@ -33,43 +21,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The notifier's user n
 Owner = Annotated[str, typer.Option("--account", metavar="ACCOUNT", help="The account's id, or its unique name.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Office:
-    """Notifiers of a deployment. `service`: its accounts."""
-
-    store: "DynamoNotifiers"
-    notifiers: NotifierService
-    service: AccountService
-
-    def found(self, name: str) -> Notifier:
-        """Return a notifier; NotFound if there is none."""
-        known = self.store.get(name) if is_name(name) else None
-        if known is None or known.deleted:
-            raise NotFound(f"no notifier {name}: see `posthaste notifier list`")
-        return known
-
-
-@contextmanager
-def opened_office(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[Office]:
-    """Yield the notifiers of a deployment. Errors of AWS become one line.
-
-    Args:
-        stage: the stage's name; empty for the default one.
-        aws: whether AWS is meant even if a local cloud is up.
-    """
-    with opened(ctx, stage, aws=aws) as service:
-        yield office_of(service, surroundings(ctx).clock)
-
-
-def office_of(service: AccountService, clock: Clock) -> Office:
-    """Return the notifiers of a deployment."""
-    from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers  # noqa: PLC0415 - loads botocore
-
-    store = DynamoNotifiers(service.found.dynamo(clock), records=service.found.table())
-    settings = service.found.settings()
-    return Office(
-        store, NotifierService(store=store, senders=service.accounts, settings=settings, clock=clock), service
-    )
+def path_of(name: str, what: str = "") -> str:
+    """Return the path of a notifier's route. `what`: its end, from the slash on."""
+    return f"/notifiers/{segment(name)}{what}"
 
 
 @app.command("create")
@@ -92,22 +46,25 @@ def create_notifier(
     json: Json = False,
 ) -> None:
     """Create a notifier. Its password is shown once, here: only its hash is stored."""
-    draft = NotifierDraft(
-        timezone=timezone,
-        hours=hours_of(hours),
-        routes=routes_of(route or ()),
-        expiry_days=expiry_days,
-        conflict_tries=conflict_tries,
-        country=country.upper(),
-    )
-    with opened_office(ctx, stage, aws=aws) as office:
-        owner = resolve(office.service.accounts, account)
-        made = done(office.notifiers.create(name, owner, draft, test=test, by=office.service.by))
+    body = {
+        "name": name,
+        "account": account,
+        "timezone": timezone,
+        "hours": hours_of(hours),
+        "routes": routes_of(route or ()),
+        "expiry_days": expiry_days,
+        "conflict_tries": conflict_tries,
+        "country": country.upper(),
+        "test": test,
+    }
+    with door(ctx, stage, aws=aws) as (client, _):
+        made = client.post("/notifiers/create", body)
+    row = row_of(made["notifier"])
     if json:
-        emit({**row_of(made.notifier, Contact()), "password": made.password})
+        emit({**row, "password": made["password"]})
         return
-    say(made.password)
-    tell(f"notifier {name} of {owner}, {timezone}: its password is shown once, keep it now")
+    say(made["password"])
+    tell(f"notifier {name} of {row['account_id']}, {timezone}: its password is shown once, keep it now")
 
 
 @app.command("rotate")
@@ -121,12 +78,13 @@ def rotate_notifier(
 ) -> None:
     """Give a notifier a second password. The old one ends after the overlap."""
     until = int(surroundings(ctx).clock.now() * 1000) + _span(overlap)
-    with opened_office(ctx, stage, aws=aws) as office:
-        made = done(office.notifiers.rotate(office.found(name), until=until, by=office.service.by))
+    with door(ctx, stage, aws=aws) as (client, _):
+        made = client.post(path_of(name, "/rotate"), {"until": until})
     if json:
-        emit({**row_of(made.notifier, Contact()), "password": made.password, "previous_password_until": moment(until)})
+        ends = {"previous_password_until": moment(until)}
+        emit({**row_of(made["notifier"]), "password": made["password"], **ends})
         return
-    say(made.password)
+    say(made["password"])
     tell(f"new password of {name}: shown once, keep it now; the old one ends {moment(until)}")
 
 
@@ -151,10 +109,8 @@ def list_notifiers(
     json: Json = False,
 ) -> None:
     """List notifiers, and when they were last there, to the minute."""
-    with opened_office(ctx, stage, aws=aws) as office:
-        found = _listed(office, account)
-        contacts = office.store.contacts([x.name for x in found])
-        rows = [row_of(x, contacts.get(x.name, Contact())) for x in found]
+    with door(ctx, stage, aws=aws) as (client, _):
+        rows = [row_of(row) for row in client.get("/notifiers", {"account": account})["items"]]
     if json:
         emit_all(rows)
         return
@@ -169,47 +125,15 @@ def _state(row: dict[str, Any]) -> str:
     return "test" if row["test"] else ""
 
 
-def _listed(office: Office, account: str) -> list[Notifier]:
-    """Return the notifiers of an account, or of all."""
-    accounts = office.service.accounts
-    owners = [resolve(accounts, account)] if account else [x.id for x in accounts.list_accounts()]
-    return [x for owner in owners for name in namespaces_of(owner) for x in _of(office, name)]
-
-
-def _of(office: Office, whose: str) -> Iterator[Notifier]:
-    after = ""
-    while True:
-        found, after = office.store.page(whose, after=after, limit=PAGE)
-        yield from found
-        if not after:
-            return
-
-
 def _switch(ctx: typer.Context, name: str, stage: str, *, aws: bool, json: bool, disabled: bool) -> None:
-    with opened_office(ctx, stage, aws=aws) as office:
-        changed = done(office.notifiers.switch(office.found(name), disabled=disabled, by=office.service.by))
+    with door(ctx, stage, aws=aws) as (client, _):
+        changed = client.send("POST", path_of(name, "/disable" if disabled else "/enable"), {})
     if json:
-        emit(row_of(changed, Contact()))
+        emit(row_of(changed))
     elif disabled:
         say(f"{name} is refused within 30 seconds; its stored notices are still delivered")
     else:
         say(f"{name} is accepted again")
-
-
-def done(found: T | Declined) -> T:
-    """Return what a service did; raises what ends the command if it refused."""
-    if isinstance(found, Declined):
-        raise _refusal(found)
-    return found
-
-
-def _refusal(found: Declined) -> CommandError:
-    if found.code == "not_found":
-        return NotFound("the notifier has been deleted")
-    from shared.web.problems import CODES  # noqa: PLC0415 - loads pydantic
-
-    text = "; ".join(f"{x.field}: {x.text.rstrip('.')}" for x in found.faults) or CODES[found.code][1].rstrip(".")
-    return Failed(text) if found.code in ("notifier_exists", "notices_waiting") else Misused(text)
 
 
 def hours_of(text: str) -> tuple[int, int]:
@@ -239,20 +163,6 @@ def _span(text: str) -> int:
     return int(form[1]) * (24 if form[2] == "d" else 1) * HOUR_MS
 
 
-def row_of(x: Notifier, contact: Contact) -> dict[str, Any]:
-    """Return a notifier as --json shows it. `contact`: when it called last."""
-    return {
-        "name": x.name,
-        "account_id": x.account,
-        "timezone": x.timezone,
-        "reasonable_hours": f"{x.opens}-{x.closes}",
-        "route": {channel: list(route) for channel, route in x.routes.items()},
-        "days_until_expiry": x.expiry_days,
-        "conflict_tries": x.conflict_tries,
-        "country": x.country or None,
-        "test": x.test,
-        "disabled": x.disabled,
-        "created_at": moment(x.created_at),
-        "last_seen_at": moment(contact.seen_at),
-        "last_status_at": moment(contact.status_at),
-    }
+def row_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a notifier as --json shows it."""
+    return timed(row, "created_at", "last_seen_at", "last_status_at")

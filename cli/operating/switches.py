@@ -33,10 +33,6 @@ Reason = Annotated[str, typer.Option(help="The reason, for the audit log and for
 CredentialId = Annotated[str, typer.Argument(metavar="CREDENTIAL_ID", help="As in cdk.json.")]
 
 
-def _where(found: OperatedDeployment) -> str:
-    return f"stage {found.stage}, {found.where}"
-
-
 @contextmanager
 def _unchanged() -> Iterator[None]:
     """Say that a change which the door refuses was not made."""
@@ -78,7 +74,7 @@ def close_breaker(
     if json:
         emit({"credential_id": credential_id, "breaker": "closed", "changed": changed})
     elif changed:
-        say(f"the breaker of {credential_id} is closed ({_where(found)}): senders call it again within 3 seconds")
+        say(f"the breaker of {credential_id} is closed ({found.full_name}): senders call it again within 3 seconds")
         say("if the provider still fails, it opens again after a few calls")
     else:
         say(f"the breaker of {credential_id} is not open")
@@ -115,7 +111,7 @@ def pause(
     with door(ctx, stage, aws=aws, tries=1 if everything else 0) as (client, found):
         body = _body(credential, account, everything=everything, reason=why)
         if everything and not yes:
-            asked = f"Pause all sending of {_where(found)}, with {_waiting(client)} not sent yet?"
+            asked = f"Pause all sending of {found.full_name}, with {_waiting(client)} not sent yet?"
             confirm(around, asked, yes=yes, json=json, otherwise=(STILL_SENDING,))
         try:
             done = client.send("POST", "/switches/pause", body)
@@ -127,9 +123,8 @@ def pause(
     if json:
         emit({**_document(done), "paused": True, "changed": done["changed"], "reason": done["now"]["reason"]})
     elif done["changed"]:
-        say(
-            f"{_name(done)} is paused ({_where(found)}): claimed messages still go out within 3 seconds, the rest waits"
-        )
+        rest = "claimed messages still go out within 3 seconds, the rest waits"
+        say(f"{_name(done)} is paused ({found.full_name}): {rest}")
         say(f"to end it:  posthaste resume {_flag(done)}")
     else:
         say(f"{_name(done)} is already paused, since {moment(done['now']['since'])}: {done['now']['reason']}")
@@ -166,13 +161,13 @@ def resume(
     with door(ctx, stage, aws=aws) as (client, found):
         body = _body(credential, account, everything=everything, reason=why)
         if everything and not yes:
-            asked = f"Resume all sending of {_where(found)}, with {_waiting(client)} not sent yet?"
+            asked = f"Resume all sending of {found.full_name}, with {_waiting(client)} not sent yet?"
             confirm(around, asked, yes=yes, json=json)
         done = client.send("POST", "/switches/resume", body)
     if json:
         emit({**_document(done), "paused": False, "changed": done["changed"]})
     elif done["changed"]:
-        say(f"{_name(done)} is resumed ({_where(found)}): waiting messages continue within seconds")
+        say(f"{_name(done)} is resumed ({found.full_name}): waiting messages continue within seconds")
     else:
         say(f"{_name(done)} is not paused")
     above = done["above"]
@@ -227,7 +222,7 @@ def _set(ctx: typer.Context, credential: str, rate: float, reason: str, stage: s
         emit(done)
     elif done["changed"]:
         now = f"{done['rate']:g} of {done['declared']:g}"
-        say(f"{credential} sends {now} messages per second, within 3 seconds ({_where(found)})")
+        say(f"{credential} sends {now} messages per second, within 3 seconds ({found.full_name})")
     else:
         say(f"{credential} sends {done['rate']:g} of {done['declared']:g} messages per second already")
 
@@ -250,6 +245,6 @@ def list_rates(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Js
         above_all = {"all_paused_since": moment(above["since"]), "all_reason": above["reason"] or None}
         emit_all({**row, **above_all} for row in rows)
         return
-    table(COLUMNS, rows, empty=f"no credential is declared ({_where(found)})")
+    table(COLUMNS, rows, empty=f"no credential is declared ({found.full_name})")
     if above["paused"]:
         tell(f"everything is paused since {moment(above['since'])}: {above['reason']}")

@@ -8,8 +8,6 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    AwareDatetime,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Discriminator,
@@ -30,18 +28,16 @@ from shared.domain.jobs.feedback import SOFT, ProviderEventKind
 from shared.domain.jobs.job import OnAmbiguous
 from shared.domain.jobs.states import MessageState, Status
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
-from shared.domain.times import is_rfc_3339
 from shared.engine.intake.addresses import MAX_RECIPIENTS
 from shared.engine.reports.attempts import AttemptFate
 from shared.providers.instructing import INSTRUCTING
+from shared.web.inputs import LINE, Input, Moment, Paging, Query
 
 """Addresses in cc or bcc: one message with more is a list, and a list is what `to` is for."""
 MAX_LINE: Final = 998
 """Characters of a header line: RFC 5322 2.1.1."""
 MAX_TEXT: Final = 2_000_000
 """Characters of an HTML or text body; mailbox providers cut HTML at about 100 KB already."""
-LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
-"""One line: no control character, so that no header can be injected."""
 RESERVED: Final = ("x-posthaste", *INSTRUCTING)
 """Beginnings of header names that instruct the engine, a provider or a relay instead of the reader."""
 UNSUBSCRIPTION: Final = frozenset({"list-unsubscribe", "list-unsubscribe-post"})
@@ -57,18 +53,6 @@ if {w.value for w in SOFT | {ProviderEventKind.DEFERRED}} != set(SoftWord.__args
 Channel = Annotated[ChannelName, WithJsonSchema({"type": "string", "enum": sorted(CHANNELS)})]
 FileSize = Annotated[int, Field(ge=1, le=5_000_000_000)]
 """Bytes of a file that is uploaded: what one PUT to S3 takes."""
-
-
-class Input(BaseModel):
-    """A body: unknown fields are refused, and JSON types are taken as they are."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True, defer_build=True)
-
-
-class Query(BaseModel):
-    """Query parameters: unknown ones are refused."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 def header_fault(name: str, text: str) -> str:
@@ -90,15 +74,6 @@ def _base64(data: str) -> str:
     return data
 
 
-def rfc_3339(value: Any) -> Any:
-    """Return a value that may be a time; ValueError for a text that is none of RFC 3339."""
-    if value is not None and not (isinstance(value, str) and is_rfc_3339(value)):
-        raise ValueError("Write the time as in RFC 3339, with its offset, for example 2026-11-20T09:00:00Z")
-    return value
-
-
-# Not strict: a validator before it turns JSON into Python, where strict knows no text of a time.
-Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(rfc_3339)]
 Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=LINE)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"^[^\x00]+$")]
 Addresses = Annotated[
@@ -296,13 +271,6 @@ class NewSuppression(Input):
 
 
 # Query parameters
-
-
-class Paging(Query):
-    """A page of a list."""
-
-    limit: int = Field(100, ge=1, le=1000, description="Items of a page.")
-    cursor: str | None = Field(None, max_length=400, description="The `next_cursor` of the page before.")
 
 
 class AuditQuery(Paging):

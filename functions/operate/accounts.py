@@ -1,8 +1,124 @@
-"""Accounts, as operators name them."""
+"""Accounts as operators make, list, suspend and change them."""
 
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import AfterValidator, Field
+
+from functions.operate.call import Call, OperateBody, OperateQuery, OperateView, Why, route
 from functions.operate.services import OperateServices
-from shared.domain.accounts import is_account_id
+from shared.domain.accounts import MAX_NAME, Account, is_account_id
+from shared.domain.channels.lookup import CHANNELS
+from shared.domain.recipients.reader import number_reader
+from shared.web.http import Answer
 from shared.web.problems import Problem, invalid
+from shared.web.routing import Nothing
+
+NO_SENDER: Final = "a sender is an address (news@example.com) or a domain (example.com)."
+
+
+def _named(text: str) -> str:
+    trimmed = text.strip()
+    if len(trimmed) > MAX_NAME or not trimmed.isprintable():
+        raise ValueError(f"A name has at most {MAX_NAME} printable characters")
+    return trimmed
+
+
+Name = Annotated[str, AfterValidator(_named)]
+"""A name for people, without spaces around it."""
+
+
+class AccountBody(OperateBody):
+    """Which account. `account`: its id or name."""
+
+    account: str = Field(min_length=1, max_length=200)
+
+
+OfAccount = TypeVar("OfAccount", bound=AccountBody)
+
+
+class AccountQuery(OperateQuery):
+    """Which account. `account`: its id or name."""
+
+    account: str = Field(min_length=1, max_length=200)
+
+
+class NewAccount(OperateBody):
+    """An account, and the addresses or domains that it may send from."""
+
+    name: Name
+    senders: list[str] = Field(default=[], max_length=1000)
+
+
+class Suspension(AccountBody, Why):
+    """Why an account is suspended."""
+
+
+class RegionChange(AccountBody):
+    """The country (ISO 3166) of numbers without a country code; empty: they need one."""
+
+    region: str = Field(max_length=10)
+
+
+class ChannelChange(AccountBody):
+    """A channel whose messages name no sender."""
+
+    channel: str = Field(max_length=20)
+
+
+class AccountRow(OperateView):
+    """An account. `own`: a person made it at the console. `channels`: those that an operator opened to it."""
+
+    account_id: str
+    name: str
+    created_at: int
+    suspended: bool
+    paused: bool
+    region: str | None
+    own: bool
+    channels: list[str]
+
+
+class AccountRows(OperateView):
+    """All accounts."""
+
+    items: list[AccountRow]
+
+
+class CreatedAccount(OperateView):
+    """A new account, and what it may send from."""
+
+    account_id: str
+    name: str
+    senders: list[str]
+
+
+class AccountChanged(OperateView):
+    """An account after a change. `changed`: it was not so before."""
+
+    account_id: str
+    changed: bool
+
+
+class AccountRegion(OperateView):
+    """The country of an account's numbers."""
+
+    account_id: str
+    region: str | None
+
+
+class AccountChannel(OperateView):
+    """Whether an account may send by a channel."""
+
+    account_id: str
+    channel: str
+    open: bool
+
+
+class Moved(OperateView):
+    """How many items were moved. `tables`: there are tables to move them to."""
+
+    tables: bool
+    moved: int
 
 
 def resolve(services: OperateServices, text: str) -> str:
@@ -20,3 +136,107 @@ def resolve(services: OperateServices, text: str) -> str:
     if len(named) > 1:
         raise invalid("account", f"{len(named)} accounts have that name: use an id, one of {', '.join(named)}.")
     return named[0]
+
+
+def owner_of(call: Call[Any, OfAccount]) -> str:
+    """Return the id of the account that a body names; Problem as `resolve`."""
+    return resolve(call.services, call.body.account)
+
+
+def list_accounts(call: Call[Nothing, Nothing]) -> Answer:
+    """Return all accounts."""
+    return AccountRows(items=[_row(x) for x in call.services.accounts.list_accounts()]).answer()
+
+
+def create_account(call: Call[Nothing, NewAccount]) -> Answer:
+    """Create an account."""
+    accounts, body = call.services.accounts, call.body
+    if not body.name:
+        raise invalid("name", "The account needs a name.")
+    try:
+        made = accounts.create_account(body.name, body.senders, by=call.key.id)
+    except ValueError:
+        raise invalid("senders", f"No account was created: {NO_SENDER}") from None
+    return CreatedAccount(account_id=made, name=body.name, senders=accounts.list_senders(made)).answer()
+
+
+def suspend_account(call: Call[Nothing, Suspension]) -> Answer:
+    """Suspend an account. It sends and makes nothing, and accepted messages wait."""
+    whose = owner_of(call)
+    changed = call.services.accounts.suspend(whose, call.body.reason, by=call.key.id)
+    return AccountChanged(account_id=whose, changed=changed).answer()
+
+
+def unsuspend_account(call: Call[Nothing, AccountBody]) -> Answer:
+    """End an account's suspension."""
+    whose = owner_of(call)
+    return AccountChanged(account_id=whose, changed=call.services.accounts.unsuspend(whose, by=call.key.id)).answer()
+
+
+def move_accounts(call: Call[Nothing, Nothing]) -> Answer:
+    """Move what a version before left in `records`. A repeat moves what is missing."""
+    services = call.services
+    apart = bool(services.homes.identities)
+    return Moved(tables=apart, moved=services.accounts.move() if apart else 0).answer()
+
+
+def set_region(call: Call[Nothing, RegionChange]) -> Answer:
+    """Set the country of numbers without a country code."""
+    wanted = call.body.region.upper()
+    try:
+        number_reader(wanted)
+    except ValueError:
+        raise invalid("region", "Unknown country: use two letters of ISO 3166, such as DE, or none.") from None
+    whose = owner_of(call)
+    call.services.accounts.set_region(whose, wanted, by=call.key.id)
+    return AccountRegion(account_id=whose, region=wanted or None).answer()
+
+
+def open_channel(call: Call[Nothing, ChannelChange]) -> Answer:
+    """Let an account send by a channel without senders."""
+    channel = _channel(call.body.channel)
+    whose = owner_of(call)
+    call.services.accounts.open_channel(whose, channel, by=call.key.id)
+    return AccountChannel(account_id=whose, channel=channel, open=True).answer()
+
+
+def close_channel(call: Call[Nothing, ChannelChange]) -> Answer:
+    """Undo `open_channel`. Accounts that operators made use every channel."""
+    channel = _channel(call.body.channel)
+    whose = owner_of(call)
+    call.services.accounts.close_channel(whose, channel, by=call.key.id)
+    found = call.services.accounts.get(whose)
+    still = found is not None and found.opens(channel)
+    return AccountChannel(account_id=whose, channel=channel, open=still).answer()
+
+
+def _channel(text: str) -> str:
+    names = [c.name for c in CHANNELS.values() if not c.names_sender]
+    if text not in names:
+        raise invalid("channel", f"A channel without senders is one of {', '.join(names)}.")
+    return text
+
+
+def _row(x: Account) -> AccountRow:
+    return AccountRow(
+        account_id=x.id,
+        name=x.name,
+        created_at=x.created_at,
+        suspended=x.suspended,
+        paused=x.paused,
+        region=x.region or None,
+        own=x.own,
+        channels=sorted(x.channels),
+    )
+
+
+ROUTES: Final = (
+    route("GET", "/accounts", "All accounts", list_accounts, AccountRows),
+    route("POST", "/accounts/create", "Create an account", create_account, CreatedAccount),
+    route("POST", "/accounts/suspend", "Suspend an account", suspend_account, AccountChanged, "not_found"),
+    route("POST", "/accounts/unsuspend", "End a suspension", unsuspend_account, AccountChanged, "not_found"),
+    route("POST", "/accounts/move", "Move what a version before left", move_accounts, Moved),
+    route("POST", "/accounts/region", "Set the country of its numbers", set_region, AccountRegion, "not_found"),
+    route("POST", "/accounts/open", "Open a channel to an account", open_channel, AccountChannel, "not_found"),
+    route("POST", "/accounts/close", "Close a channel to an account", close_channel, AccountChannel, "not_found"),
+)

@@ -1,13 +1,13 @@
 """Calls as this function's handlers get them: of an operator, whom API Gateway has identified by IAM."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from functions.operate.services import OperateServices
 from shared.domain.accounts import ALL_SCOPES, ApiKey, Scope
-from shared.domain.audit import EVERYONE, operator
+from shared.domain.audit import EVERYONE, checked_reason, operator
 from shared.web import routing
 from shared.web.http import Answer
 from shared.web.problems import Problem
@@ -32,6 +32,12 @@ class OperateBody(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True, defer_build=True)
 
 
+class Why(OperateBody):
+    """Why a change is made."""
+
+    reason: Annotated[str, AfterValidator(checked_reason)]
+
+
 class OperateView(BaseModel):
     """An answer. Times are Unix milliseconds: the command writes them for people."""
 
@@ -47,7 +53,7 @@ def route(
     path: str,
     summary: str,
     handler: Callable[[Call[Any, Any]], Answer],
-    answer: type[OperateView],
+    answer: type[BaseModel],
     *problems: str,
 ) -> Route:
     """Return a route of operators.

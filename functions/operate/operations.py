@@ -2,8 +2,33 @@
 
 from typing import Final
 
-from functions.operate import audit, credentials, switches
+from functions.operate import (
+    accounts,
+    audit,
+    credentials,
+    erasing,
+    hooks,
+    jobs,
+    logs,
+    senders,
+    switches,
+)
+from functions.operate.access import keys, members, notifiers
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
 
-ROUTES: Final[tuple[Route, ...]] = (*audit.ROUTES, *queues.ROUTES, *switches.ROUTES, *credentials.ROUTES)
+ROUTES: Final[tuple[Route, ...]] = (
+    *audit.ROUTES,
+    *queues.ROUTES,
+    *switches.ROUTES,
+    *credentials.ROUTES,
+    *jobs.ROUTES,
+    *erasing.ROUTES,
+    *logs.ROUTES,
+    *accounts.ROUTES,
+    *senders.ROUTES,
+    *keys.ROUTES,
+    *members.ROUTES,
+    *notifiers.ROUTES,
+    *hooks.ROUTES,
+)

@@ -15,16 +15,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shared.adapters import secrets
+    from shared.adapters.dynamo import listing
+    from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
+    from shared.adapters.dynamo.erasure import erasing, scanned
+    from shared.adapters.dynamo.erasure.erasing import Eraser as Eraser  # noqa: PLC0414 - of `operate.erasing`, too
+    from shared.adapters.dynamo.notices import updates
+    from shared.adapters.dynamo.people import people
     from shared.adapters.queues import dead_letters, redrive
+    from shared.adapters.s3 import archive_eraser, files
+    from shared.adapters.stacks import function_logs
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
+    from shared.engine.mails import dropping
+    from shared.engine.notices import days
+    from shared.engine.notices import notifiers as notifying
 else:
     (secrets,) = lazy("shared.adapters", "secrets")
+    (made_identities,) = lazy("shared.adapters.dynamo.accounts", "made_identities")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
+    (updates,) = lazy("shared.adapters.dynamo.notices", "updates")
+    (people,) = lazy("shared.adapters.dynamo.people", "people")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
+    (dropping,) = lazy("shared.engine.mails", "dropping")
+    (function_logs,) = lazy("shared.adapters.stacks", "function_logs")
+    (listing,) = lazy("shared.adapters.dynamo", "listing")
+    erasing, scanned = lazy("shared.adapters.dynamo.erasure", "erasing", "scanned")
+    (archive_eraser,) = lazy("shared.adapters.s3", "archive_eraser")
+    (files,) = lazy("shared.adapters.s3", "files")
+    days, notifying = lazy("shared.engine.notices", "days", "notifiers")
     dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
 
 part = PartOf["OperateServices"]()
@@ -41,6 +62,20 @@ class OperateServices(Deployment):
     accounts = part(
         lambda d: Accounts(d.dynamo.client, d.records_table, d.clock, audit_days=d.settings.audit_days, homes=d.homes)
     )
+    owned_identities = part(lambda d: made_identities.DynamoOwnedIdentities(d.dynamo, d.records_table, d.clock))
+    """Domains that the deployment has made known to providers."""
+    people = part(
+        lambda d: people.DynamoPeople(d.dynamo, d.env[contracts.ENV_PEOPLE_TABLE], d.clock, records=d.records_table)
+    )
+    """Users of the console, where there is one."""
+    notifier_service = part(
+        lambda d: notifying.NotifierService(store=d.notifiers, senders=d.accounts, settings=d.settings, clock=d.clock)
+    )
+    """Changes notifiers."""
+    notifier_days = part(
+        lambda d: days.NotifierDays(log=updates.DynamoUpdates(d.dynamo, records=d.records_table), clock=d.clock)
+    )
+    """Counts notifiers' updates."""
     dead_letters = part(
         lambda d: dead_letters.DeadLetterQueues(
             d.sqs, d.aws.later("cloudwatch"), d.aws.later("lambda"), d.aws.later("logs")
@@ -57,15 +92,49 @@ class OperateServices(Deployment):
             homes=d.homes,
         )
     )
+    stopper = part(lambda d: stop.Stopper(records=d.records, clock=d.clock))
     open_work = part(
         lambda d: stop.OpenWork(
             records=d.records,
             slots=d.slots,
-            stopper=stop.Stopper(records=d.records, clock=d.clock),
+            stopper=d.stopper,
             pool=pool.ThreadPool(),
         )
     )
     secret_store = part(lambda d: secrets.SecretStore(d.secretsmanager, d.settings.stage))
+    waiting_mails = part(
+        lambda d: dropping.WaitingMails(ledgers=d.ledgers, journal=d.journal, pool=pool.ThreadPool(), clock=d.clock)
+    )
+    listing = part(lambda d: listing.Listing(d.dynamo.client, d.records_table, d.clock))
+
+    function_logs = part(
+        lambda d: function_logs.FunctionLogs(
+            d.aws.client("logs"), d.aws.client("cloudformation"), contracts.prefix(d.settings.stage)
+        )
+    )
+    s3 = part(lambda d: d.aws.client("s3", files.CONFIG))
+
+    @staticmethod
+    def check_place(text: str, *, archived: bool) -> None:
+        """Check where an erasure continues; ValueError or TypeError for a text that is no such place.
+
+        Args:
+            archived: a place within archived files, else within the table.
+        """
+        if archived:
+            archive_eraser.ArchivePlace.loads(text)
+        else:
+            scanned.place_of(text)
+
+    def eraser(self, key: str, raw: str, *, dry: bool) -> "Eraser":
+        """Return what finds and removes a person's data.
+
+        Args:
+            key: the normalised address or number.
+            raw: the address as it was given.
+        """
+        bucket = self.env[contracts.ENV_BUCKET]
+        return erasing.Eraser(self.dynamo, self.records_table, lambda: self.s3, bucket, key=key, raw=raw, dry=dry)
 
     def redrive(
         self, place: "QueuePlace", run: str, fits: "Callable[[str], bool]", *, discard: bool

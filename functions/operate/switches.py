@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Final, Self
+from typing import Final, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from functions.operate.accounts import resolve
-from functions.operate.call import Call, OperateBody, OperateView, route
+from functions.operate.call import Call, OperateView, Why, route
 from functions.operate.services import OperateServices
 from shared.contracts import Credential
-from shared.domain.audit import checked_reason
 from shared.domain.jobs.states import MessageState
 from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.web.http import Answer
@@ -19,14 +18,6 @@ from shared.web.routing import Nothing
 
 COUNTED: Final = 1_000
 """Open jobs that a question counts: ten reads of a hundred."""
-
-Reason = Annotated[str, AfterValidator(checked_reason)]
-
-
-class Why(OperateBody):
-    """Why a change is made."""
-
-    reason: Reason
 
 
 class SwitchChange(Why):
@@ -132,8 +123,8 @@ def waiting_work(call: Call[Nothing, Nothing]) -> Answer:
     """Return about how much waits, for a question."""
     messages = jobs = seen = 0
     for page in call.services.open_work.pages(lambda _job: True):
-        left = [job.counts[MessageState.QUEUED] + job.counts[MessageState.SENDING] for job in page]
-        messages, jobs, seen = messages + sum(left), jobs + sum(map(bool, left)), seen + len(page)
+        left = [job.counts[MessageState.QUEUED] + job.counts[MessageState.SENDING] for job in page.jobs]
+        messages, jobs, seen = messages + sum(left), jobs + sum(map(bool, left)), seen + len(page.jobs)
         if seen >= COUNTED:
             break
     return WaitingWork(messages=messages, jobs=jobs, more=seen >= COUNTED).answer()

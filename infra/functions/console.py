@@ -37,6 +37,13 @@ DRAFTED: Final = ("M#*", "T#*")
 """Partitions of `records` with campaigns and stored templates: people delete drafts."""
 
 
+def people_environment(settings: ConsoleSettings | None, people: Table | None) -> Mapping[str, str]:
+    """Return the variables that name the provider of identities and the table of people; none without a console."""
+    if settings is None or people is None:
+        return {}
+    return {contracts.ENV_CONSOLE: settings.apart.dumps(), contracts.ENV_PEOPLE_TABLE: people.table_name}
+
+
 class ConsoleConstruct(Construct):
     """The console's function behind the API's address; only where `cdk.json` has a `console`."""
 
@@ -71,8 +78,7 @@ class ConsoleConstruct(Construct):
             environment={
                 **environment,
                 contracts.ENV_API_URL: api.http.api_endpoint,
-                contracts.ENV_CONSOLE: settings.apart.dumps(),
-                contracts.ENV_PEOPLE_TABLE: people.table_name,
+                **people_environment(settings, people),
             },
         )
         self.serve.function.add_layers(self._told(settings))

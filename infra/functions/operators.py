@@ -22,8 +22,24 @@ from shared import contracts
 MEMORY_MB: Final = 1024
 POLICIES: Final[Mapping[str, Sequence[str]]] = {
     "Viewer": ("GET/operate/*",),
-    "Operator": ("GET/operate/*", "*/operate/queues/*", "*/operate/switches/*"),
-    "KeyAdmin": ("GET/operate/*", "*/operate/secrets/*"),
+    "Operator": (
+        "GET/operate/*",
+        "*/operate/queues/*",
+        "*/operate/switches/*",
+        "*/operate/jobs/*",
+        "*/operate/accounts/*",
+        "*/operate/senders/*",
+        "*/operate/hooks/*",
+    ),
+    "Eraser": ("GET/operate/*", "*/operate/erase/*"),
+    "KeyAdmin": (
+        "GET/operate/*",
+        "*/operate/keys/*",
+        "*/operate/members/*",
+        "*/operate/notifiers/*",
+        "*/operate/secrets/*",
+        "POST/operate/jobs/stop",
+    ),
 }
 """Policy → the methods and paths that it grants."""
 

@@ -13,7 +13,7 @@ from infra.local import emulator
 from infra.local.console import LocalCloudError
 from infra.local.deploy import Stack, client
 from infra.local.paths import ROOT
-from shared.contracts import ENV_SETTINGS, Settings
+from shared.contracts import ENV_OPERATE_URL, ENV_SETTINGS, Settings
 
 ACCOUNT: Final = "demo"
 SENDER: Final = "example.com"
@@ -92,7 +92,12 @@ def posthaste(deployment: LocalDeployment, port: int, *arguments: str) -> Any:
     done = subprocess.run(
         [str(Path(sys.executable).parent / "posthaste"), *arguments, "--json"],
         cwd=ROOT,
-        env={**emulator.tool_environment(port), **deployment.environment, **emulator.client_environment(port)},
+        env={
+            **emulator.tool_environment(port),
+            **deployment.environment,
+            **emulator.client_environment(port),
+            ENV_OPERATE_URL: deployment.api,
+        },
         capture_output=True,
         text=True,
         timeout=COMMAND_SECONDS,

@@ -302,3 +302,16 @@ def test_a_scan_goes_on_from_where_it_was(api: Api, bucket: Bucket) -> None:
     assert places[-1] == ""
     assert first.report.erased["recipients blanked"] + second.report.erased["recipients blanked"] == 3
     assert PERSON not in str(api.stored())
+
+
+@pytest.mark.slow
+def test_a_scan_that_ends_after_each_item_finds_all_the_same(api: Api, bucket: Bucket) -> None:
+    for _ in range(3):
+        api.logged([PERSON, "ben@example.org"])
+    place, erased, scans = "", 0, 0
+    while place or not scans:
+        made = eraser(api, bucket)
+        place = made.scan(place, lambda _after, _items: None, enough=lambda: True)
+        erased, scans = erased + made.report.erased["recipients blanked"], scans + 1
+    assert (erased, scans > 3) == (3, True)
+    assert PERSON not in str(api.stored())

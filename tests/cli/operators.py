@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
@@ -72,7 +72,7 @@ class OperatorsFunction:
         """Answer one request: status, headers, body."""
         parts = urlsplit(target)
         self.asked.append((method, parts.path))
-        if not signed(method, self.url + target, headers, body):
+        if not signed(method, self.url + _canonical(target), headers, body):
             return 403, {"Content-Type": "application/json"}, b'{"message":"Forbidden"}'
         event = {
             "rawPath": parts.path,
@@ -103,6 +103,13 @@ class OperatorsFunction:
             contracts.ENV_LANE_URL_PREFIX: f"{account}/{contracts.lane_queue_name(stage, '')}",
             **self.variables,
         }
+
+
+def _canonical(target: str) -> str:
+    """Return a target as AWS does before it checks a signature: decoded, and encoded in its own way."""
+    path, mark, query = target.partition("?")
+    pairs = parse_qsl(query.replace("+", "%2B"), keep_blank_values=True)
+    return path + mark + urlencode(pairs, quote_via=quote, safe="")
 
 
 def signed(method: str, url: str, headers: dict[str, str], body: bytes) -> bool:

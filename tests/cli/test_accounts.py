@@ -1,3 +1,4 @@
+import io
 import re
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 
 from cli.errors import Misused
 from cli.keys.commands import _expiry
+from functions.operate.handler import logger
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
@@ -15,6 +17,7 @@ from shared.domain.ids import new_id
 from shared.domain.people import Newcomer
 from tests.cli.conftest import TABLE, everything_stored
 from tests.cli.fakes import NOW, FakeClock, Run
+from tests.cli.operators import OperatorsFunction
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -78,6 +81,31 @@ def test_a_key_works_is_shown_once_and_stored_only_as_a_hash(run: Run, account: 
     listed = run("key", "list", account, "--json")
     assert [row["key_id"] for row in listed.lines] == [made["key_id"]]
     assert text not in listed.out + run("key", "list", account).out + everything_stored()
+
+
+@pytest.mark.promise(9)
+def test_no_line_of_the_log_has_a_key(run: Run, account: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged = io.StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", logged)
+    made = run("key", "create", account, "--json").json
+    heir = run("key", "rotate", account, made["key_id"], "--json").json
+    lines = logged.getvalue()
+    assert '"operation":"create_key"' in lines
+    assert '"operation":"rotate_key"' in lines
+    for text in (made["key"], heir["key"]):
+        assert text not in lines
+        assert text.removeprefix("ph_live_") not in lines
+
+
+def test_a_key_is_not_made_again_when_its_answer_is_lost(
+    run: Run, account: str, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = run("key", "create", account, "--json").json["key_id"]
+    operators.asked.clear()
+    monkeypatch.setattr("tests.cli.operators.signed", lambda *_: 1 / 0)  # the connection breaks
+    for words in (("key", "create", account), ("key", "rotate", account, kept), ("account", "create", "Ann")):
+        assert run(*words).code == 5
+    assert len(operators.asked) == 3
 
 
 def test_stdout_has_only_the_key(run: Run, account: str) -> None:

@@ -12,9 +12,9 @@ import boto3
 import pytest
 
 from cli.deployment import OperatedDeployment
-from cli.operating import logs
 from shared import contracts
 from shared.adapters.queues import dead_letters
+from shared.adapters.stacks.function_logs import FunctionLogs
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
 from shared.domain.queues.dead_letters import places
 from tests.api.conftest import SENDER, Api, build_api
@@ -367,7 +367,6 @@ def case(
         "IdentitiesTable": homes.identities,
         "AuditTable": homes.audit,
         "ApiUrl": real.url,
-        **people_of(api),
     }
     operators.settings = settings
     operators.variables = {
@@ -375,6 +374,8 @@ def case(
         contracts.ENV_OPS_TABLE: tables.ops,
         contracts.ENV_IDENTITIES_TABLE: homes.identities,
         contracts.ENV_AUDIT_TABLE: homes.audit,
+        **people_of(api),
+        contracts.ENV_BUCKET: bucket,
     }
     stack = {
         "StackName": f"posthaste-{stage}",
@@ -382,8 +383,8 @@ def case(
         "Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in outputs.items()],
     }
     boto3.client("logs", REGION).create_log_group(logGroupName=f"/posthaste/{stage}")
-    there = {logs.GROUP: [f"/posthaste/{stage}"]}
-    monkeypatch.setattr(OperatedDeployment, "resources", lambda _self, kind: there.get(kind, []))
+    monkeypatch.setattr(OperatedDeployment, "resources", lambda _self, _kind: [])
+    monkeypatch.setattr(FunctionLogs, "groups", [f"/posthaste/{stage}"])
     monkeypatch.setattr(OperatedDeployment, "environment", lambda _self: {ENV_SETTINGS: settings.dumps()})
     monkeypatch.setattr(OperatedDeployment, "stack", lambda _self: stack)
     yield made

@@ -21,7 +21,7 @@ from cli.errors import Failed, NotAuthorised, NotFound
 from shared.contracts import Credential, Settings, secret_name
 from shared.providers.registry import secret_fields
 from tests.cli.conftest import TABLE, deploy, stored_secret
-from tests.cli.fakes import Run
+from tests.cli.fakes import FakeClock, Run
 from tests.cli.operators import OperatorsFunction
 
 
@@ -33,34 +33,20 @@ def stacks(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("stacks")
-def test_the_stack_of_the_stage_names_the_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run("account", "create", "Ann", "--stage", "prod").code == 0
-    found = boto3.client("dynamodb", region_name="us-east-1").scan(TableName="prod-records")["Count"]
-    assert found == 3  # the account, its entry in the list, and who made it
-    monkeypatch.setenv("POSTHASTE_STAGE", "prod")
-    assert len(run("account", "list", "--json").lines) == 1
-    nowhere = run("account", "list", "--stage", "dev")
-    assert (nowhere.code, nowhere.err.count("\n")) == (3, 1)
-    assert "no stack posthaste-dev in AWS us-east-1" in nowhere.err
+def test_the_stack_of_the_stage_names_the_table() -> None:
+    assert deployment("prod", aws=False).table() == "prod-records"
+    with pytest.raises(NotFound, match="no stack posthaste-dev in AWS us-east-1"):
+        deployment("dev", aws=False).table()
 
 
 @pytest.mark.parametrize(("stage", "declared", "days"), [("old", 0, 400), ("bank", 3650, 3650)])
 @pytest.mark.usefixtures("aws")
 def test_what_operators_do_is_kept_for_as_long_as_the_stack_says(
-    run: Run, monkeypatch: pytest.MonkeyPatch, stage: str, declared: int, days: int
+    monkeypatch: pytest.MonkeyPatch, stage: str, declared: int, days: int
 ) -> None:
     monkeypatch.delenv("POSTHASTE_RECORDS_TABLE")
     deploy(stage, audit_days=declared)
-    assert run("account", "create", "Ann", "--stage", stage).code == 0
-    items = boto3.client("dynamodb", region_name="us-east-1").scan(TableName=f"{stage}-records")["Items"]
-    (entry,) = [x for x in items if "kind" in x]
-    assert int(entry["ttl"]["N"]) == int(entry["at"]["N"]) // 1000 + days * 86_400
-
-
-@pytest.mark.usefixtures("aws")
-def test_a_table_that_is_gone_is_exit_code_3(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("POSTHASTE_RECORDS_TABLE", "gone")
-    assert run("account", "list").code == 3
+    assert deployment(stage, aws=False).audit_days() == days
 
 
 @pytest.mark.usefixtures("aws")
@@ -137,25 +123,20 @@ def local(emulator: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[
 
 @pytest.mark.slow
 def test_the_local_cloud_is_found_from_its_file_and_taken_as_a_whole(
-    run: Run, local: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    local: dict[str, Any], monkeypatch: pytest.MonkeyPatch, clock: FakeClock
 ) -> None:
     deploy("dev", **local)
     monkeypatch.setenv("AWS_PROFILE", "production")  # plays no part: it does not even exist
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    made = run("account", "create", "Ann", "--json")
-    assert made.code == 0
+    found = deployment("", aws=False)
+    made = found.accounts(clock).create_account("Ann")
     monkeypatch.delenv("AWS_PROFILE")
     monkeypatch.delenv("HTTP_PROXY")
     stored = boto3.client("dynamodb", region_name="us-east-1", **local).scan(TableName=TABLE)["Items"]
-    assert {item["pk"]["S"] for item in stored} == {
-        f"A#{made.json['account_id']}",
-        f"A#{made.json['account_id']}#AUDIT",
-        "ACCOUNTS",
-    }
-    assert "the local cloud" in run("account", "create", "Bob").out
-    missing = run("account", "list", "--stage", "prod")
-    assert missing.code == 3
-    assert "--aws" in missing.err
+    assert {item["pk"]["S"] for item in stored} == {f"A#{made}", f"A#{made}#AUDIT", "ACCOUNTS"}
+    assert "the local cloud" in found.full_name
+    with pytest.raises(NotFound, match="--aws"):
+        deployment("prod", aws=False).table()
 
 
 @pytest.mark.parametrize(("named", "where"), [("", "the local cloud"), ("/", "http://127.0.0.1")])
@@ -171,13 +152,14 @@ def test_an_environment_that_names_the_local_cloud_means_it(
     assert found.where.startswith(where)
 
 
-def test_aws_passes_the_local_cloud_by(run: Run, local: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("local")
+def test_aws_passes_the_local_cloud_by(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     with mock_aws():
         deploy("prod")
-        assert run("account", "create", "Ann", "--aws", "--stage", "prod").code == 0
+        assert deployment("prod", aws=True).table() == "prod-records"
 
 
 @pytest.mark.slow

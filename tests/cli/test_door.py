@@ -125,6 +125,6 @@ def test_each_route_is_granted_by_a_policy_and_a_get_by_the_viewers() -> None:
 
 def test_the_page_for_operators_has_each_route_and_each_policy() -> None:
     page = (ROOT / "docs" / "operations.md").read_text("utf-8")
-    named = set(re.findall(r"`((?:GET|POST|PUT|DELETE) /operate/[\w/{}]+)`", page))
+    named = set(re.findall(r"`((?:GET|POST|PUT|DELETE) /operate/[\w/{}-]+)`", page))
     assert named == {f"{route.method} {route.path}" for route in ROUTES}
     assert set(re.findall(r"`(\w+)Policy`", page)) == set(POLICIES)

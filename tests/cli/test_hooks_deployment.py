@@ -1,11 +1,13 @@
-"""`posthaste hook … --deployment`: operators' endpoints, straight in the deployment's tables."""
+"""`posthaste hook … --deployment`: operators' endpoints, by the operators' function."""
 
+import io
 import json
 from typing import Any
 
 import boto3
 import pytest
 
+from functions.operate.handler import logger
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.hooks.endpoints import DynamoEndpoints
 from shared.adapters.dynamo.hooks.queue import DynamoHookQueue
@@ -59,6 +61,17 @@ def test_an_endpoint_is_created_without_the_api(run: Run, made: Any) -> None:
     listed = run("hook", "list", "--deployment", "--json")
     assert [x["id"] for x in listed.lines] == [made["id"]]
     assert made["secret"] not in listed.out
+
+
+@pytest.mark.slow
+@pytest.mark.promise(9)
+def test_no_line_of_the_log_has_a_secret(run: Run, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged = io.StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", logged)
+    second = run("hook", "rotate", made["id"], "--deployment").out.strip()
+    assert run("hook", "show", made["id"], "--deployment").code == 0
+    assert '"operation":"rotate_hook"' in logged.getvalue()
+    assert not any(text in logged.getvalue() for text in (second, SLACK, MASTER))
 
 
 @pytest.mark.slow

@@ -10,9 +10,10 @@ from typing import Any, Final
 import boto3
 import pytest
 
-from cli.deployment import OperatedDeployment
-from cli.operating.logs import GROUP
+from shared.adapters.aws import Aws
+from shared.adapters.stacks import function_logs
 from tests.cli.fakes import FakeClock, Run
+from tests.cli.operators import OperatorsFunction
 from tests.cli.tree import root
 
 REGION: Final = "us-east-1"
@@ -26,14 +27,22 @@ NOW: Final = time.time()
 """Lines of other times than the present are refused, as AWS does."""
 
 
+def stack(name: str, *groups: str) -> None:
+    """Deploy a stack with log groups."""
+    resources = {
+        f"Logs{n}": {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": x}} for n, x in enumerate(groups)
+    }
+    template = json.dumps({"Resources": resources or {"Topic": {"Type": "AWS::SNS::Topic"}}})
+    boto3.client("cloudformation", REGION).create_stack(StackName=name, TemplateBody=template)
+
+
 @pytest.fixture(autouse=True)
-def groups(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+def groups(aws: None, clock: FakeClock) -> None:
     clock.time = NOW
+    stack("posthaste-dev", SEND, API)
     client = boto3.client("logs", REGION)
     for name in (SEND, API):
-        client.create_log_group(logGroupName=name)
         client.create_log_stream(logGroupName=name, logStreamName="x")
-    monkeypatch.setattr(OperatedDeployment, "resources", lambda _self, kind: [SEND, API] if kind == GROUP else [])
 
 
 def write(group: str, seconds: float, line: str = "", **fields: Any) -> None:
@@ -84,10 +93,10 @@ def test_lines_are_found_oldest_first(run: Run, options: tuple[str, ...], expect
 def test_lines_without_an_id_are_found_each_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Emulators leave `eventId` out."""
     written()
-    make = OperatedDeployment.client
+    make = Aws.client
 
-    def client(found: OperatedDeployment, service: str) -> Any:
-        made = make(found, service)
+    def client(aws: Aws, service: str) -> Any:
+        made = make(aws, service)
 
         def anonymous(http_response: Any, parsed: Any, **_: Any) -> None:
             for event in parsed.get("events", ()):
@@ -96,10 +105,44 @@ def test_lines_without_an_id_are_found_each_once(run: Run, monkeypatch: pytest.M
         made.meta.events.register("after-call.cloudwatch-logs.FilterLogEvents", anonymous)
         return made
 
-    monkeypatch.setattr(OperatedDeployment, "client", client)
+    monkeypatch.setattr(Aws, "client", client)
     done = run("logs", "--json")
     assert done.code == 0, done.err
     assert len(done.lines) == 5
+
+
+@pytest.mark.slow
+def test_lines_that_one_request_does_not_bring_come_with_further_ones_group_by_group(
+    run: Run, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.operating.logs.WORKERS", 1)  # moto is not for several threads
+    monkeypatch.setattr(function_logs, "WORKERS", 1)
+    monkeypatch.setattr(function_logs, "MAX_BYTES", 1)
+    for n in range(12):
+        write(SEND, n - 60, service="send-a", message=f"{n}")
+        write(API, n - 60, service="api", message=f"{n}")
+    make = Aws.client
+
+    def client(aws: Aws, service: str) -> Any:
+        made = make(aws, service)
+        made.meta.events.register(
+            "provide-client-params.cloudwatch-logs.FilterLogEvents", lambda params, **_: {**params, "limit": 5}
+        )
+        return made
+
+    monkeypatch.setattr(Aws, "client", client)
+    found = run("logs", "--json").lines
+    assert sorted((x["service"], int(x["message"])) for x in found) == [
+        (service, n) for service in ("api", "send-a") for n in range(12)
+    ]
+    assert operators.asked == [("GET", "/operate/logs")] * 6, "all groups, and then the other pages of each"
+
+
+def test_a_stack_without_log_groups_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    stack("posthaste-bare")
+    monkeypatch.setenv("POSTHASTE_STAGE", "bare")
+    done = run("logs")
+    assert (done.code, "has no log groups" in done.err) == (3, True)
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import boto3
 import pytest
 
-from cli.deployment import OperatedDeployment
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.homes import Homes
@@ -15,6 +14,7 @@ from shared.contracts.console import ConsoleSettings
 from shared.domain.people import Identity, Newcomer, Role, WebSession
 from tests.cli.conftest import TABLE
 from tests.cli.fakes import FakeClock, Run
+from tests.cli.operators import OperatorsFunction
 from tests.fakes.people import create_people
 
 pytestmark = pytest.mark.usefixtures("aws")
@@ -23,11 +23,10 @@ ANN = Identity("github", "1", "Ann", "Ann Example")
 
 
 @pytest.fixture
-def people(aws: None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> DynamoPeople:
+def people(aws: None, clock: FakeClock, operators: OperatorsFunction) -> DynamoPeople:
     client = boto3.client("dynamodb", region_name="us-east-1")
     create_people(client, PEOPLE)
-    monkeypatch.setenv(ENV_PEOPLE_TABLE, PEOPLE)
-    monkeypatch.setenv(ENV_CONSOLE, ConsoleSettings("github", "client").dumps())
+    operators.variables = {ENV_PEOPLE_TABLE: PEOPLE, ENV_CONSOLE: ConsoleSettings("github", "client").dumps()}
     return DynamoPeople(Dynamo(client), PEOPLE, clock)
 
 
@@ -106,8 +105,7 @@ def test_what_is_not_there_is_one_line(
     assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
 
 
-def test_a_stage_without_a_console_says_so(run: Run, account: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OperatedDeployment, "stack", lambda _self: {"Outputs": []})
+def test_a_stage_without_a_console_says_so(run: Run, account: str) -> None:
     done = run("member", "list", account)
     assert done.code == 3
     assert "has no console" in done.err

@@ -1,23 +1,25 @@
+import io
 import re
 
 import boto3
 import pytest
 
+from functions.operate.handler import logger
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.notices.logins import Logins
-from shared.contracts import ENV_SETTINGS, Credential, Settings
+from shared.contracts import Credential, Settings
 from shared.domain.notices.notifier import password_digest
 from tests.cli.conftest import TABLE, everything_stored
 from tests.cli.fakes import FakeClock, Run
+from tests.cli.operators import OperatorsFunction
 
 pytestmark = pytest.mark.usefixtures("aws")
 ZONE = ("--timezone", "Australia/Sydney")
 
 
 @pytest.fixture(autouse=True)
-def _settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings("test", (Credential("texts", "twilio", "sms", 10),), {"sms": ("texts",)})
-    monkeypatch.setenv(ENV_SETTINGS, settings.dumps())
+def _settings(operators: OperatorsFunction) -> None:
+    operators.settings = Settings("test", (Credential("texts", "twilio", "sms", 10),), {"sms": ("texts",)})
 
 
 @pytest.fixture
@@ -40,6 +42,42 @@ def test_the_password_alone_stands_on_stdout_and_only_its_hash_is_stored(
     assert made.out.strip() not in made.err + everything_stored()
     assert password_digest(made.out.strip()) in everything_stored()
     assert logins.find("clinic", made.out.strip()) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.promise(9)
+def test_no_line_of_the_log_has_a_password(run: Run, account: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged = io.StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", logged)
+    first = run("notifier", "create", "clinic", "--account", account, *ZONE).out.strip()
+    second = run("notifier", "rotate", "clinic").out.strip()
+    lines = logged.getvalue()
+    assert '"operation":"create_notifier"' in lines
+    assert not any(password in lines for password in (first, second))
+
+
+@pytest.mark.slow
+def test_a_notifier_is_changed_and_what_has_to_change_is_named(run: Run, account: str) -> None:
+    run("notifier", "create", "clinic", "--account", account, *ZONE)
+    changed = run("notifier", "update", "clinic", "--hours", "8-20", "--route", "sms=texts", "--json").json
+    assert (changed["reasonable_hours"], changed["route"]) == ("8-20", {"sms": ["texts"]})
+    assert changed["timezone"] == "Australia/Sydney"
+    refused = run("notifier", "update", "clinic", "--expiry-days", "0")
+    assert (refused.code, "days_until_expiry: a number from 1" in refused.err.lower()) == (2, True)
+    assert run("notifier", "update", "clinic").code == 2
+
+
+@pytest.mark.slow
+def test_a_notifier_is_shown_counted_and_deleted(run: Run, account: str) -> None:
+    run("notifier", "create", "clinic", "--account", account, *ZONE)
+    assert "notifier clinic is enabled" in run("notifier", "show", "clinic").out
+    stats = run("notifier", "stats", "clinic", "--days", "2", "--json").json
+    assert (stats["waiting_notices"], len(stats["items"])) == (0, 2)
+    gone = run("notifier", "delete", "clinic")
+    assert (gone.code, "it was not disabled" in gone.err) == (0, True)
+    for verb in ("show", "stats", "delete", "disable"):
+        missing = run("notifier", verb, "clinic")
+        assert (missing.code, "no notifier clinic: see `posthaste notifier list`" in missing.err) == (3, True)
 
 
 @pytest.mark.slow

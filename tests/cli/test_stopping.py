@@ -9,6 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
+from functions.operate import jobs as operating
 from functions.operate import switches
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.audit import DynamoAcceptances, DynamoJournal
@@ -284,6 +285,26 @@ def test_more_jobs_than_a_page_are_all_stopped(deployed: Deployed, run: Run, mon
     done = run("key", "revoke", deployed.owner, deployed.key, "--stop-jobs", "--json")
     assert set(json.loads(done.out)["stopped"]) == {job.id for job in jobs}
     assert {deployed.state(job) for job in jobs} == {("STOPPED", "operator")}
+
+
+@pytest.mark.slow
+def test_a_long_walk_is_continued_by_further_requests_which_stop_the_rest(
+    deployed: Deployed, run: Run, operators: OperatorsFunction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("READ_SECONDS", "WORK_SECONDS"):
+        monkeypatch.setattr(operating, name, 0)
+    monkeypatch.setattr(operating, "PAGE", 1)
+    monkeypatch.setattr(stop, "PAGE", 1)
+    other = deployed.store(created_by=deployed.other)
+    mine = [deployed.store(state=state) for state in (JobState.READY, JobState.SENDING) * 2]
+    assert set(listed(run, "--key", deployed.key)) == {job.id for job in mine}
+    assert listed(run, "--account", "News") == [job.id for job in (*reversed(mine), other)]
+    assert len(listed(run, "--limit", "2")) == 2
+    operators.asked.clear()
+    done = run("key", "revoke", "News", deployed.key, "--stop-jobs", "--json")
+    assert sorted(done.json["stopped"]) == sorted(job.id for job in mine)
+    assert len(operators.asked) > 2 * len(mine), "each request stopped one, in both looks"
+    assert [len(deployed.events(job)) for job in (*mine, other)] == [1] * len(mine) + [0]
 
 
 @pytest.mark.slow

@@ -149,7 +149,7 @@ def test_everything_is_paused_even_where_no_job_can_be_read(run: Run, monkeypatc
         EndpointConnectionError(endpoint_url="https://dynamodb"),
     ]
 
-    def refuse(*_: object) -> list[OpenJob]:
+    def refuse(*_: object, **__: object) -> list[OpenJob]:
         raise faults.pop()
 
     monkeypatch.setattr(DynamoRecords, "open_jobs", refuse)

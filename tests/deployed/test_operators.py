@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,8 +12,10 @@ from botocore.exceptions import ClientError
 from typer.testing import CliRunner
 
 from cli.main import app
-from infra.local import emulator
+from infra.local import emulator, processes
 from shared.contracts import ENV_RECORDS_TABLE, prefix, secret_name, webhook_secret_name
+from shared.domain.exports import header, rows
+from tests.deployed.api import Api
 from tests.deployed.inside import Inside
 
 pytestmark = [pytest.mark.deployed, pytest.mark.promise(9)]
@@ -20,6 +23,7 @@ pytestmark = [pytest.mark.deployed, pytest.mark.promise(9)]
 Aws = Callable[[str], Any]
 Call = Callable[..., tuple[int, str, str]]
 """The exit code of a command, and what it prints."""
+NOT_FOUND: Final = 3
 NOT_AUTHORISED: Final = 4
 ADDRESS: Final = "POSTHASTE_URL"
 
@@ -111,6 +115,51 @@ def test_an_operator_turns_each_switch_by_the_function_s_rights(operator: Any, c
     assert "deployment.resumed" in call(viewer, "audit", "--action", "deployment.resumed")[1]
 
 
+def test_an_operator_stops_jobs_and_a_viewer_sees_them(api: Api, operator: Any, call: Call, tag: str) -> None:
+    viewer, someone = operator("Viewer"), operator("Operator")
+    later = datetime.now(UTC) + timedelta(days=1)
+    body = {"from": "news@example.com", "to": [f"ann+{tag}@example.com"], "subject": "x", "text": "x"}
+    job = api.call("POST", "/batches", {**body, "scheduled_at": later.isoformat()}).body["job_id"]
+    assert processes.wait_for(lambda: job in call(viewer, "job", "list")[1], 30)
+    account = next(x for x in call(viewer, "job", "list", "--json")[1].splitlines() if job in x)
+    assert job in call(viewer, "job", "list", "--account", json.loads(account)["account_id"])[1]
+    assert call(viewer, "job", "stop", job)[0] == NOT_AUTHORISED
+    assert "stopped" in call(someone, "job", "stop", job, "--reason", "drill")[1]
+    assert api.get(f"/jobs/{job}")["state"] in ("STOPPED", "LOGGED")
+
+
+def test_who_may_erase_erases_a_person_from_tables_and_files(
+    api: Api, operator: Any, call: Call, aws: Aws, outputs: dict[str, str], tag: str
+) -> None:
+    """The function's own rights are enough, also for versions of files and for a copy in parts."""
+    person = f"ann+{tag}@example.com"
+    job = api.post([person, f"ben+{tag}@example.com"], "sendgrid-main")
+    api.finished(job)
+    name = f"archive/acc_{tag}/2026/11/21/{tag}.csv"
+    row = [tag, "0.0", person, *["x"] * 7, "Ann"]
+    aws("s3").put_object(Bucket=outputs["BucketName"], Key=name, Body=header(["name"]) + rows([row]))
+    assert call(operator("Operator"), "erase", person, "--dry-run")[0] == NOT_AUTHORISED
+    code, out, err = call(operator("Eraser"), "erase", person, "--yes", "--json")
+    assert code == 0, err
+    found = json.loads(out)["erased"]
+    assert (found["recipients blanked"], found["rows of archived files blanked"]) == (1, 1)
+    assert sorted(x["recipient"] for x in api.lines(job)) == sorted(["erased", f"ben+{tag}@example.com"])
+    left = aws("s3").get_object(Bucket=outputs["BucketName"], Key=name)["Body"].read()
+    assert left == header(["name"]) + rows([[tag, "0.0", "erased", *["x"] * 7, ""]])
+    aws("s3").delete_object(Bucket=outputs["BucketName"], Key=name)
+
+
+def test_a_viewer_reads_what_the_functions_logged(operator: Any, call: Call) -> None:
+    viewer = operator("Viewer")
+
+    def logged() -> bool:
+        code, out, err = call(viewer, "logs", "--service", "operate", "--where", "operation=lines", "--json")
+        assert code == 0, err
+        return "answered" in out
+
+    assert processes.wait_for(logged, 30)
+
+
 def test_who_administers_keys_sets_a_secret_by_the_function_s_rights(
     inside: Inside, aws: Aws, operator: Any, call: Call, tmp_path: Path
 ) -> None:
@@ -131,6 +180,59 @@ def test_who_administers_keys_sets_a_secret_by_the_function_s_rights(
     assert json.loads(after) == json.loads(before)
     assert json.loads(own).items() <= json.loads(before).items()
     assert credential in call(viewer, "audit", "--action", "credential.set")[1]
+
+
+def test_keys_and_members_are_made_by_their_admins_only(operator: Any, call: Call, tag: str) -> None:
+    """The function writes identities, people, notifiers and endpoints, and both copies of the audit log."""
+    viewer, someone, admin = operator("Viewer"), operator("Operator"), operator("KeyAdmin")
+    code, out, err = call(someone, "account", "create", f"t{tag}", "--sender", "example.com", "--json")
+    assert code == 0, err
+    account = json.loads(out)["account_id"]
+    assert call(admin, "account", "suspend", account)[0] == NOT_AUTHORISED
+    assert call(someone, "sender", "add", account, "news@example.org")[0] == 0
+    assert call(someone, "sender", "remove", account, "news@example.org")[0] == 0
+    assert call(someone, "sender", "identities")[0] == 0
+    for environment in (viewer, someone):
+        assert call(environment, "key", "create", account)[0] == NOT_AUTHORISED
+        assert call(environment, "member", "invite", account, "ann")[0] == NOT_AUTHORISED
+        assert call(environment, "notifier", "rotate", f"n{tag}")[0] == NOT_AUTHORISED
+    code, out, err = call(admin, "key", "create", account, "--json")
+    assert code == 0, err
+    made = json.loads(out)
+    assert call(viewer, "key", "list", account)[1].count(made["key_id"]) == 1
+    assert made["key"] not in call(viewer, "key", "list", account, "--json")[1]
+    heir = json.loads(call(admin, "key", "rotate", account, made["key_id"], "--json")[1])
+    assert call(admin, "key", "expire", account, heir["key_id"], "12h")[0] == 0
+    assert call(admin, "key", "revoke", account, heir["key_id"])[0] == 0
+    assert call(admin, "key", "revoke", account, made["key_id"], "--dry-run")[0] == 0
+    assert "key.created" in call(viewer, "audit", account)[1]
+
+
+def test_members_notifiers_and_endpoints_are_changed_by_the_function_s_rights(
+    operator: Any, call: Call, tag: str
+) -> None:
+    someone, admin = operator("Operator"), operator("KeyAdmin")
+    account = json.loads(call(someone, "account", "create", f"m{tag}", "--json")[1])["account_id"]
+    login, notifier = f"l{tag}", f"n{tag}"
+    for words in (
+        ("member", "invite", account, login),
+        ("member", "remove", account, login),
+        ("notifier", "create", notifier, "--account", account, "--timezone", "Australia/Sydney"),
+        ("notifier", "rotate", notifier),
+        ("notifier", "disable", notifier),
+        ("notifier", "stats", notifier),
+        ("notifier", "delete", notifier),
+    ):
+        code, _, err = call(admin, *words)
+        assert code == 0, (words, err)
+    assert call(admin, "member", "sign-out", login)[0] == NOT_FOUND, "it has looked for the person"
+    words = ("hook", "create", "https://hooks.example.com/x", "--deployment", "--event", "breaker.opened", "--json")
+    code, out, err = call(someone, *words)
+    assert code == 0, err
+    hook = json.loads(out)["id"]
+    for verb in ("rotate", "show", "deliveries", "delete"):
+        code, _, err = call(someone, "hook", verb, hook, "--deployment")
+        assert code == 0, (verb, err)
 
 
 def test_no_operator_reads_a_table_a_queue_or_a_secret(inside: Inside, operator: Any, outputs: dict[str, str]) -> None:

@@ -88,12 +88,12 @@ May = Callable[[str, str, dict[str, Any]], set[str]]
 @pytest.mark.parametrize(
     ("method", "arguments", "those"),
     [
-        ("put_item", {"Item": KEY}, {"join"}),
-        ("update_item", {"Key": KEY, **SET}, set()),
-        ("delete_item", {"Key": KEY}, set()),
+        ("put_item", {"Item": KEY}, {"join", "operate"}),
+        ("update_item", {"Key": KEY, **SET}, {"operate"}),
+        ("delete_item", {"Key": KEY}, {"operate"}),
     ],
 )
-def test_only_what_makes_first_accounts_adds_to_identities_and_no_function_changes_or_deletes_there(
+def test_only_operators_function_and_what_makes_first_accounts_write_identities(
     may: May,
     deployment: accounts.LocalDeployment,
     aws: Aws,
@@ -101,7 +101,10 @@ def test_only_what_makes_first_accounts_adds_to_identities_and_no_function_chang
     arguments: dict[str, Any],
     those: set[str],
 ) -> None:
-    """See docs/adr/0157: it adds accounts, keys and its notes; the partitions are asserted on the template."""
+    """See docs/adr/0157: `join` adds accounts, keys and its notes; the partitions are asserted on the template.
+
+    `operate` runs only for whom IAM has let call it (docs/adr/0216).
+    """
     table = deployment.environment[ENV_IDENTITIES_TABLE]
     try:
         assert may("dynamodb", method, {"TableName": table, **arguments}) == those
@@ -192,28 +195,28 @@ def files(deployment: accounts.LocalDeployment, aws: Aws) -> Iterator[str]:
         aws("s3").delete_object(Bucket=bucket, Key=f"{folder}/forged")
 
 
-def test_files_are_reached_by_folder_and_deleted_by_no_function(
+def test_files_are_reached_by_folder_and_deleted_by_the_function_that_erases(
     may: May, functions: dict[str, str], files: str
 ) -> None:
     senders = {kind for kind in functions.values() if kind.startswith("send-")}
     readers = {f: may("s3", "get_object", {"Bucket": files, "Key": f"{f}/forged"}) for f in FOLDERS}
     assert readers == {
-        "contents": {*senders, "api", "console", "sweep"},
+        "contents": {*senders, "api", "console", "operate", "sweep"},
         "uploads": {"api", "console", "ingest"},
         "exports": {"api", "export"},
-        "inbox": {"take"},
-        "archive": set(),
+        "inbox": {"operate", "take"},
+        "archive": {"operate"},
     }
     writers = {f: may("s3", "put_object", {"Bucket": files, "Key": f"{f}/forged", "Body": b"x"}) for f in FOLDERS}
     assert writers == {
-        "contents": {"api", "console", "digest", "sweep"},
+        "contents": {"api", "console", "digest", "operate", "sweep"},
         "uploads": {"api", "console", "ingest"},
         "exports": {"export"},
-        "inbox": {"api"},
-        "archive": set(),
+        "inbox": {"api", "operate"},
+        "archive": {"operate"},
     }
     for folder in FOLDERS:
-        assert may("s3", "delete_object", {"Bucket": files, "Key": f"{folder}/forged"}) == set()
+        assert may("s3", "delete_object", {"Bucket": files, "Key": f"{folder}/forged"}) == {"operate"}
 
 
 def test_no_other_function_sends_mail(may: May, deployment: accounts.LocalDeployment) -> None:

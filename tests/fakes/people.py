@@ -4,6 +4,8 @@ from typing import Any
 
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.people.people import DynamoPeople
+from shared.contracts import ENV_CONSOLE, ENV_PEOPLE_TABLE
+from shared.contracts.console import ConsoleSettings
 from shared.domain.people import Identity, Role
 from tests.api.conftest import Api
 
@@ -19,10 +21,10 @@ def create_people(client: Any, name: str) -> None:
 
 
 def people_of(api: Api) -> dict[str, str]:
-    """Make the table of an API's people, and return the outputs of a stack that has it."""
+    """Make the table of an API's people, and return the variables of a function that has it."""
     name = api.tables.records.replace("records", "people")
     create_people(api.client, name)
-    return {"PeopleTable": name, "ConsoleProvider": "github"}
+    return {ENV_PEOPLE_TABLE: name, ENV_CONSOLE: ConsoleSettings("github", "client").dumps()}
 
 
 def member_of(api: Api) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import pytest
 from infra import schema
 from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED
 from infra.grants import HOOK_CALLED
+from infra.lint import templates
 from infra.local import sign_in
 from infra.settings import SettingsError
 from shared.adapters.dynamo.keys import LISTS
@@ -27,7 +28,7 @@ from shared.contracts.console import FILE, ConsoleSettings
 from shared.domain.people import LOGIN
 from tests.infra.conftest import TABLES, deployment
 from tests.infra.synthesis import synthesised
-from tests.infra.template import Template, target
+from tests.infra.template import Template, joined, target
 from tests.infra.test_hooks import QUEUES as OF_HOOKS
 from tests.infra.test_hooks import REPORTS
 
@@ -54,7 +55,9 @@ WRITES = {
 @pytest.fixture(scope="module")
 def with_console() -> Template:
     file = synthesised(deployment(console=CONSOLE))  # cdk-nag finds nothing that is not explained
-    return Template(json.loads(file.read_text("utf-8")))
+    (nested,) = (f for f in templates(file.parent) if "Operate" in f.name)
+    main, operate = (Template(json.loads(f.read_text("utf-8"))) for f in (file, nested))
+    return joined(main, operate, "Operate")
 
 
 def people(template: Template) -> str:
@@ -99,12 +102,17 @@ def test_the_console_makes_no_account_key_or_sender(with_console: Template) -> N
 def test_the_console_scans_the_index_of_open_jobs_and_no_table(with_console: Template) -> None:
     records = next(name for name, table in TABLES.items() if table == "records")
     scanned = {
-        service: s.resources
+        (service, resource)
         for service in with_console.functions()
         for s in with_console.statements(service)
+        for resource in s.resources
         if "dynamodb:Scan" in s.actions
     }
-    assert scanned == {"console": frozenset({f"<{records}.Arn>/index/open"})}
+    assert scanned == {
+        ("console", f"<{records}.Arn>/index/open"),
+        ("operate", f"<{records}.Arn>"),  # to erase a person
+        ("operate", f"<{people(with_console)}.Arn>"),  # for who has signed in by a login
+    }
 
 
 def test_its_functions_run_the_handlers_of_the_contract(with_console: Template) -> None:
@@ -152,11 +160,11 @@ def test_without_accounts_of_their_own_there_is_no_such_function() -> None:
     assert "lambda:InvokeFunction" not in found.actions("console")
 
 
-def test_only_the_console_knows_its_people_and_its_secret(with_console: Template) -> None:
+def test_only_the_console_and_operators_know_its_people_and_only_the_console_its_secret(with_console: Template) -> None:
     table = people(with_console)
     for service in with_console.functions():
         text = json.dumps([sorted(s.resources) for s in with_console.statements(service)])
-        assert (table in text) is (service == "console")
+        assert (table in text) is (service in ("console", "operate"))
         assert ("posthaste-dev/console" in text) is (service == "console")
 
 
@@ -218,7 +226,8 @@ def test_it_is_told_who_may_sign_in_and_logins_know_no_case(with_console: Templa
     assert told == ConsoleSettings("github", "client", ("ann",), ("acme",), {"olga": "operator"})
     assert told.having("operator") == {"olga"}
     others = with_console.functions()
-    assert [name for name, row in others.items() if ENV_CONSOLE in row["Environment"]["Variables"]] == ["console"]
+    knowing = {name for name, row in others.items() if ENV_CONSOLE in row["Environment"]["Variables"]}
+    assert knowing == {"console", "operate"}
 
 
 def test_groups_and_domains_of_an_openid_provider_have_forms_that_no_login_has() -> None:

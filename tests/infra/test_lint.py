@@ -14,9 +14,10 @@ from aws_cdk.aws_sqs import Queue
 
 from infra.functions.operators import POLICIES
 from infra.lint import cfn_lint, context, example_templates, examples, synthesise
-from infra.nag import wildcards
+from infra.nag import OBJECTS, wildcards
 from infra.settings import providers, read
 from infra.stack import PosthasteStack
+from shared.contracts import MAIL_CONTENTS
 from tests.infra.conftest import deployment
 from tests.infra.template import Template
 
@@ -25,6 +26,8 @@ ROUTES = (
     "$default/"
 )
 """How the nested stack of operators names the API's."""
+FILES = "<referencetoposthastedevStorageBucket619AE646Arn>/"
+"""How it names the bucket's."""
 
 
 @pytest.mark.slow
@@ -75,6 +78,7 @@ def test_every_acknowledgement_has_a_reason_and_a_finding(report: dict[str, Any]
         "AwsSolutions::AwsSolutions-IAM5[Resource::*]",
         *(f"AwsSolutions::AwsSolutions-IAM5[Resource::{r}]" for r in wildcards(deployment())),
         *(f"AwsSolutions::AwsSolutions-IAM5[Resource::{ROUTES}{r}]" for rs in POLICIES.values() for r in rs),
+        *(f"AwsSolutions::AwsSolutions-IAM5[Resource::{FILES}{r}*]" for r in OBJECTS if r != MAIL_CONTENTS),
         "Serverless::Serverless-LambdaLatestVersion",
         "Serverless::Serverless-LambdaDLQ",
         "Serverless::Serverless-LambdaTracing",

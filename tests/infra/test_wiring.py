@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from functions.operate import erasing, jobs, logs
 from functions.operate.queues.routes import WORK_SECONDS
 from infra.functions.api import SECONDS
 from infra.settings import ROOT
@@ -73,6 +74,16 @@ def test_every_handler_of_the_contract_is_a_function(template: Template, hooks: 
     assert senders == {contracts.HANDLERS["send"]}
     asked = {x: contracts.HANDLERS[x] for x in ("console", "join")}  # if the settings do: tests/infra/test_console.py
     assert {"send": contracts.HANDLERS["send"], **asked, **handlers} == contracts.HANDLERS
+
+
+def test_a_request_of_operators_answers_before_its_time_is_over() -> None:
+    """What was begun within this time, such as a page of the table, has as long again to end."""
+    longest = max(
+        *(erasing.LOOK_SECONDS, erasing.WORK_SECONDS),
+        *(jobs.READ_SECONDS, jobs.WORK_SECONDS),
+        logs.READ_SECONDS,
+    )
+    assert 2 * longest < SECONDS
 
 
 def test_a_redrive_answers_before_its_time_is_over() -> None:

@@ -21,7 +21,7 @@ ENDPOINTS: Final = (
     Mutant(
         "the URL of a chat is shown to each key that reads",
         9,
-        "functions/api/hooks/views.py",
+        "shared/web/hooks/views.py",
         "if not x.url or x.format is HookFormat.STANDARD:",
         "if True:",
         "tests/api/test_hooks.py::test_a_chat_s_url_is_not_shown",
@@ -61,7 +61,7 @@ ENDPOINTS: Final = (
     Mutant(
         "an endpoint is shown as enabled before all processes know it",
         12,
-        "functions/api/hooks/views.py",
+        "shared/web/hooks/views.py",
         '"state": x.state_at(now_ms),',
         '"state": x.state,',
         "tests/api/test_hooks.py::test_a_listener_s_deliveries_are_fetched_until_they_are_done",

@@ -354,7 +354,7 @@ RECIPIENTS: Final = (
         "whoever was erased stands in old versions of the archive",
         9,
         "shared/adapters/s3/archive_eraser.py",
-        "        self.client.delete_object(Bucket=self.bucket, Key=name, VersionId=version)\n",
+        "        self.client.delete_object(Bucket=self.bucket, Key=here.name, VersionId=here.version)\n",
         "",
         "tests/adapters/test_archived.py::test_their_rows_are_blanked_in_each_file_and_no_version_keeps_them",
     ),

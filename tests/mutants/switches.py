@@ -55,7 +55,7 @@ SWITCHES: Final = (
     Mutant(
         "what a key has changed outlives it",
         9,
-        "cli/keys/traces.py",
+        "functions/operate/access/traces.py",
         "Act.HOOK_CREATED, Act.HOOK_CHANGED,",
         "Act.HOOK_CREATED,",
         "tests/cli/test_stopping.py::test_an_endpoint_that_a_key_has_changed_is_shown",
@@ -63,9 +63,9 @@ SWITCHES: Final = (
     Mutant(
         "mails of a revoked key wait on",
         9,
-        "cli/operating/stopping.py",
-        "job.kind == MAIL and wanted(job)",
-        "not wanted(job)",
+        "functions/operate/jobs.py",
+        "job.kind == MAIL",
+        "not job.kind",
         "tests/cli/test_stopping.py::test_destinations_of_its_mails_that_wait_are_dropped",
     ),
     Mutant(

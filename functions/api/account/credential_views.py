@@ -5,10 +5,10 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from functions.api.views import Time, View, at
 from shared.contracts import Credential
 from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.state import CredentialState
+from shared.web.views import Time, View, at
 
 
 class BreakerView(View):

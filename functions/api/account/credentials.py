@@ -4,10 +4,10 @@ from typing import Final
 
 from functions.api.account.credential_views import CredentialPage, credential_view
 from functions.api.call import Call
-from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.web import cursors
 from shared.web.http import Answer
+from shared.web.inputs import Paging
 from shared.web.routing import Nothing, Route, section
 
 

@@ -6,8 +6,6 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from functions.api.call import Call
-from functions.api.requests import Input
-from functions.api.views import TextOrNull, Time, View, at
 from shared.domain import senders as rules
 from shared.domain.accounts import Scope, sender_of
 from shared.domain.identities import DomainIdentity, IdentityState
@@ -16,8 +14,10 @@ from shared.domain.senders import CheckState, SenderClaim
 from shared.engine.intake.sender_checks import sender_checks
 from shared.ports import DnsUnanswered
 from shared.web.http import Answer
+from shared.web.inputs import Input
 from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import Nothing, Route, section
+from shared.web.views import TextOrNull, Time, View, at
 
 State = Literal["granted", "proven", "pending"]
 

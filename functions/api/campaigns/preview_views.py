@@ -5,12 +5,12 @@ from typing import Literal
 from pydantic import Field
 
 from functions.api.campaigns.views import mailbox_text
-from functions.api.views import View
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content import sms
 from shared.domain.content.content import Content, Mailbox
 from shared.engine.campaigns.preview import Preview
 from shared.engine.lane.compose import CannotCompose
+from shared.web.views import View
 
 
 class Hint(View):

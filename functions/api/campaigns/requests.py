@@ -5,7 +5,8 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from functions.api.html_name import BODY, with_html
-from functions.api.requests import LINE, Channel, FileSize, HowSaid, Input, Line, Moment, Query, Text
+from functions.api.requests import Channel, FileSize, HowSaid, Line, Text
+from shared.web.inputs import LINE, Input, Moment, Query
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]

@@ -7,7 +7,6 @@ from functions.api.campaigns.requests import CampaignChange, NewCampaign, NewSay
 from functions.api.campaigns.rules import chosen, message_of, owned, refused, state
 from functions.api.campaigns.views import CampaignPage, CampaignView, Deleted, campaign_item, campaign_view
 from functions.api.declined import accepted
-from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
@@ -17,6 +16,7 @@ from shared.ports import Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import record_of, repeat_or_raise, repeated
+from shared.web.inputs import Paging
 from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import Nothing, Route, section
 

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 from pydantic import Field
 
 from functions.api.jobs.log_views import LogLineView
-from functions.api.views import Counts, JobView, Restarted, Tally, Time, View, moment
+from functions.api.views import Counts, JobView, Restarted, Tally
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.times import Millis
+from shared.web.views import Time, View, moment
 
 
 class SentList(View):

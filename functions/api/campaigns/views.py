@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from functions.api.views import Stamp, Time, View, moment
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, variables
 from shared.domain.namespaces import KeyKind, kind_of
 from shared.domain.notices.notifier import METHODS
+from shared.web.views import Stamp, Time, View, moment
 
 
 class SpeechView(View):

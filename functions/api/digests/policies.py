@@ -7,7 +7,6 @@ from functions.api.campaigns.views import Deleted
 from functions.api.declined import accepted
 from functions.api.digests.requests import DigestPolicyBody
 from functions.api.digests.views import DigestPolicyPage, DigestPolicyView, DigestPreview, preview_of
-from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.digests.policy import DigestPolicy
 from shared.domain.digests.samples import preview as sample
@@ -16,6 +15,7 @@ from shared.ports import Idempotency, Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
+from shared.web.inputs import Paging
 from shared.web.problems import missing
 from shared.web.routing import Nothing, Route, section
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field
 
-from functions.api.requests import LINE, Channel, Input, Line, Paging
+from functions.api.requests import Channel, Line
 from shared.domain.channels.email import EMAIL
 from shared.domain.digests.events import MAX_KEY
 from shared.domain.digests.policy import (
@@ -18,6 +18,7 @@ from shared.domain.digests.policy import (
 from shared.domain.digests.rendering import FRAME, IN_LINES
 from shared.domain.digests.window import WindowState
 from shared.engine.digests.policies import MAX_LINE, MAX_TEMPLATE
+from shared.web.inputs import LINE, Input, Paging
 
 _NAMES: Final = ", ".join(f"`{name}`" for name in sorted(FRAME))
 _IN_LINES: Final = ", ".join(f"`{name}`" for name in sorted(IN_LINES))

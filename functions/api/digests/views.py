@@ -6,9 +6,9 @@ from pydantic import BeforeValidator, Field
 
 from functions.api.campaigns.preview_views import SmsView, sms_view
 from functions.api.campaigns.views import mailbox_text
-from functions.api.views import Stamp, StampOrNull, TextOrNull, View, or_none
 from shared.domain.content.content import Content
 from shared.domain.digests.window import WindowState
+from shared.web.views import Stamp, StampOrNull, TextOrNull, View, or_none
 
 
 class WindowView(View):

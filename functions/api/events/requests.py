@@ -5,8 +5,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Discriminator, Field, RootModel, Tag
 
-from functions.api.requests import LINE, MAX_LINE, Input, rfc_3339
+from functions.api.requests import MAX_LINE
 from shared.domain.digests.events import MAX_EVENTS, MAX_KEY
+from shared.web.inputs import LINE, Input, rfc_3339
 
 MAX_RECIPIENTS: Final = 100
 """Recipients of one event: a window holds 100,000 pairs of an event and a recipient at the most."""

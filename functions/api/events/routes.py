@@ -8,7 +8,6 @@ from pydantic import Field
 from functions.api.call import Call
 from functions.api.declined import accepted
 from functions.api.events.requests import NewEvent, NewEvents
-from functions.api.views import Time, View, moment
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act
 from shared.domain.digests.events import MAX_EVENT_BYTES, MAX_KEYS, DigestEvent, event_id, flatten, raw_size
@@ -19,6 +18,7 @@ from shared.web.http import Answer
 from shared.web.idempotency import idempotency_key, record_of
 from shared.web.problems import Problem, invalid
 from shared.web.routing import Nothing, Route, section
+from shared.web.views import Time, View, moment
 
 _MOST_ERRORS: Final = 20
 

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from pydantic import Field, create_model
 
-from functions.api.views import Counts, Time, View
+from functions.api.views import Counts
 from shared.domain.hooks import fields
 from shared.domain.hooks.fields import EXAMPLE_TIME, AmountByState, HookBody
 from shared.domain.hooks.kinds import DEPLOYMENT_KINDS, HookKind
 from shared.domain.jobs.states import MessageState
+from shared.web.views import Time, View
 
 _TYPES: Final[Mapping[Any, Any]] = {datetime: Time, datetime | None: Time | None, AmountByState: Counts}
 """Type of a field → its type in a model, where they differ."""

@@ -4,13 +4,13 @@ from typing import Any, Final
 
 from functions.api.call import Call, now_of
 from functions.api.declined import accepted
-from functions.api.hooks.requests import DeliveriesQuery, NewReplay
 from functions.api.hooks.routes import owned
-from functions.api.hooks.views import HookDeliveryPage, HookDeliveryView, ReplayView, delivery_view
 from shared.domain.accounts import Scope
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
 from shared.web import cursors
+from shared.web.hooks.requests import DeliveriesQuery, NewReplay
+from shared.web.hooks.views import HookDeliveryPage, HookDeliveryView, ReplayView, delivery_view
 from shared.web.http import Answer
 from shared.web.problems import missing
 from shared.web.routing import Nothing, Route, section

@@ -4,9 +4,13 @@ from typing import Any, Final
 
 from functions.api.call import Call, now_of
 from functions.api.declined import accepted
-from functions.api.hooks.requests import NewListener, PendingQuery, Received
 from functions.api.hooks.routes import owned
-from functions.api.hooks.views import (
+from shared.domain.accounts import Scope
+from shared.domain.hooks.delivery import HookAttempt
+from shared.domain.hooks.draft import HookDraft
+from shared.domain.hooks.endpoint import Endpoint
+from shared.web.hooks.requests import NewListener, PendingQuery, Received
+from shared.web.hooks.views import (
     HookDeliveryView,
     HookSecret,
     OutgoingList,
@@ -14,10 +18,6 @@ from functions.api.hooks.views import (
     delivery_view,
     secret_view,
 )
-from shared.domain.accounts import Scope
-from shared.domain.hooks.delivery import HookAttempt
-from shared.domain.hooks.draft import HookDraft
-from shared.domain.hooks.endpoint import Endpoint
 from shared.web.http import Answer
 from shared.web.problems import missing
 from shared.web.routing import Nothing, Route, section

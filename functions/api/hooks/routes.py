@@ -6,8 +6,11 @@ from typing import Any, Final
 from functions.api.call import Call, now_of
 from functions.api.campaigns.views import Deleted
 from functions.api.declined import accepted
-from functions.api.hooks.requests import HookChange, NewHook
-from functions.api.hooks.views import (
+from shared.domain.accounts import Scope
+from shared.domain.hooks.endpoint import Endpoint
+from shared.ports import Idempotency, Mismatch, Replay
+from shared.web.hooks.requests import HookChange, NewHook
+from shared.web.hooks.views import (
     HookDeliveryView,
     HookDetails,
     HookList,
@@ -18,10 +21,6 @@ from functions.api.hooks.views import (
     hook_view,
     secret_view,
 )
-from shared.domain.accounts import Scope
-from shared.domain.hooks.draft import HookDraft
-from shared.domain.hooks.endpoint import Endpoint
-from shared.ports import Idempotency, Mismatch, Replay
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
 from shared.web.problems import missing
@@ -33,13 +32,14 @@ def create(call: Call[Nothing, NewHook]) -> Answer:
     before = earlier(call, 201)
     if before is not None:
         return _again(call, before)
-    body, now = call.body, now_of(call)
-    draft = HookDraft(body.url, tuple(body.events), body.description, batch=body.batch, format=body.format)
+    now = now_of(call)
 
     def record(made: Endpoint) -> Idempotency | None:
         return record_of(call, hook_view(made, now).model_dump_json())
 
-    found = call.services.hooks().service.create_once(call.key.namespace, draft, by=call.key.id, record=record)
+    found = call.services.hooks().service.create_once(
+        call.key.namespace, call.body.draft, by=call.key.id, record=record
+    )
     if isinstance(found, Replay | Mismatch):
         return _again(call, repeated(found, 201))
     made = accepted(found)
@@ -69,16 +69,7 @@ def read(call: Call[Nothing, Nothing]) -> Answer:
 
 def change(call: Call[Nothing, HookChange]) -> Answer:
     """Change an endpoint, or disable or enable it."""
-    body = call.body
-    draft = HookDraft(
-        body.url,
-        None if body.events is None else tuple(body.events),
-        body.description,
-        batch=body.batch,
-        format=body.format,
-        disabled=body.disabled,
-    )
-    changed = accepted(call.services.hooks().service.change(owned(call), draft, by=call.key.id))
+    changed = accepted(call.services.hooks().service.change(owned(call), call.body.draft, by=call.key.id))
     return hook_view(changed, now_of(call)).answer()
 
 

@@ -8,13 +8,13 @@ from pydantic import Field
 
 from functions.api.call import Call
 from functions.api.jobs.routes import Handler, owned
-from functions.api.views import Time, View
 from shared.domain.accounts import Scope
 from shared.domain.exports import ExportState
 from shared.domain.jobs.job import Job
 from shared.web.http import Answer
 from shared.web.problems import Problem
 from shared.web.routing import Nothing, Route, section
+from shared.web.views import Time, View
 
 LINK_SECONDS: Final = 900
 """How long a file can be begun to be fetched; asking again gives another link."""

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from functions.api.views import Stamp, StampOrNull, TextOrNull, Time, View, moment
 from shared.domain.jobs.states import MessageState, Status
+from shared.web.views import Stamp, StampOrNull, TextOrNull, Time, View, moment
 
 
 def _of_seconds(at: int) -> datetime:

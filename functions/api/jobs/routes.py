@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from functions.api.call import Call, now_of
-from functions.api.requests import Paging, Retry
+from functions.api.requests import Retry
 from functions.api.views import JobPage, JobView, Restarted, job_view, progress_view
 from shared.domain.accounts import Scope
 from shared.domain.ids import is_id
@@ -13,6 +13,7 @@ from shared.engine.jobs.control import NotNow, Resumed
 from shared.ports import Control
 from shared.web import cursors
 from shared.web.http import Answer
+from shared.web.inputs import Paging
 from shared.web.problems import Problem, missing
 from shared.web.routing import Nothing, Route, section
 

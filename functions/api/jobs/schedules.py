@@ -4,12 +4,12 @@ from typing import Final
 
 from functions.api.call import Call, now_of
 from functions.api.jobs.routes import owned
-from functions.api.requests import Paging
 from functions.api.views import JobPage, JobView, job_view
 from shared.domain.accounts import Scope
 from shared.engine.jobs.progress import JobSurroundings
 from shared.web import cursors
 from shared.web.http import Answer
+from shared.web.inputs import Paging
 from shared.web.problems import Problem, missing
 from shared.web.routing import Nothing, Route, section
 

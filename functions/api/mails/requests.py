@@ -4,8 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from functions.api.requests import MAX_LINE, FileSize, Input, Moment, Paging, Query
+from functions.api.requests import MAX_LINE, FileSize
 from shared.domain.mails.mail import MAX_DESTINATIONS, MailState
+from shared.web.inputs import Input, Moment, Paging, Query
 
 Address = Annotated[str, Field(min_length=1, max_length=MAX_LINE)]
 

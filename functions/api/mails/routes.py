@@ -26,8 +26,6 @@ from functions.api.mails.views import (
     MailView,
     mail_view,
 )
-from functions.api.requests import Paging
-from functions.api.views import moment
 from shared.domain.accounts import Scope
 from shared.domain.ids import is_id, named
 from shared.domain.mails.destination import MailDestination
@@ -40,8 +38,10 @@ from shared.ports import Idempotency, Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
+from shared.web.inputs import Paging
 from shared.web.problems import Problem, invalid, missing, of_validation
 from shared.web.routing import Nothing, Route, media_type, section
+from shared.web.views import moment
 
 MOST_SHOWN: Final = 100
 """Destinations of a page: each takes two reads."""

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from functions.api.views import Stamp, StampOrNull, TextOrNull, Time, View
 from shared.domain.mails.destination import MailDestination
 from shared.domain.mails.mail import StoredMail
+from shared.web.views import Stamp, StampOrNull, TextOrNull, Time, View
 
 
 class MailPlaceView(View):

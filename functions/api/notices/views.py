@@ -5,9 +5,9 @@ from typing import Literal
 from pydantic import ConfigDict, Field, RootModel
 
 from functions.api.jobs.log_views import AttemptView
-from functions.api.views import Time, View, at, moment
 from shared.domain.notices.notice import Notice, NoticeRun, Phase
 from shared.engine.reports.message_log import LogLine
+from shared.web.views import Time, View, at, moment
 
 
 class UpdateView(View):

@@ -4,7 +4,6 @@ from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field
 
-from functions.api.requests import Input, Query
 from shared.domain.notices.notifier import (
     CLOSES,
     CONFLICT_TRIES,
@@ -14,6 +13,7 @@ from shared.domain.notices.notifier import (
     NAME,
     OPENS,
 )
+from shared.web.inputs import Input, Query
 
 Name = Annotated[str, Field(pattern=NAME, max_length=63)]
 Credential = Annotated[str, Field(min_length=1, max_length=64)]

@@ -16,12 +16,12 @@ from functions.api.notifiers.views import (
     notifier_day_view,
     notifier_view,
 )
-from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.engine.notices.notifiers import NotifierDraft
 from shared.web import cursors
 from shared.web.http import Answer
+from shared.web.inputs import Paging
 from shared.web.problems import missing
 from shared.web.routing import Nothing, Route, section
 

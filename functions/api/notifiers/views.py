@@ -4,9 +4,9 @@ from datetime import date
 
 from pydantic import Field
 
-from functions.api.views import Time, View, at, moment
 from shared.domain.notices.days import NotifierDay
 from shared.domain.notices.notifier import Contact, Notifier
+from shared.web.views import Time, View, at, moment
 
 
 class HoursView(View):

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from functions.api.campaigns.requests import Id
-from functions.api.requests import LINE, Input
 from shared.domain.notices.programs import MAX_OFFSET_DAYS, MAX_STEPS, NAME
+from shared.web.inputs import LINE, Input
 
 Key = Annotated[str, Field(min_length=1, max_length=64, pattern=LINE)]
 Value = Annotated[str, Field(max_length=500)]

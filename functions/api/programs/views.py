@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from functions.api.views import Stamp, TextOrNull, View
+from shared.web.views import Stamp, TextOrNull, View
 
 
 class StepView(View):

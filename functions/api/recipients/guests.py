@@ -6,12 +6,12 @@ from pydantic import Field
 
 from functions.api.call import Call
 from functions.api.recipients.addresses import address_of
-from functions.api.views import Stamp, View
 from shared.domain.accounts import Scope
 from shared.domain.namespaces import KeyKind
 from shared.web.http import Answer
 from shared.web.problems import Problem
 from shared.web.routing import Nothing, Route, section
+from shared.web.views import Stamp, View
 
 
 class GuestView(View):

@@ -5,13 +5,13 @@ from typing import Annotated, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from functions.api.call import Call, now_of
-from functions.api.requests import Paging
-from functions.api.views import Stamp, TextOrNull, View
 from shared.domain.accounts import Scope
 from shared.domain.jobs.feedback import ProviderEventKind
 from shared.web import cursors
 from shared.web.http import Answer
+from shared.web.inputs import Paging
 from shared.web.routing import Nothing, Route, section
+from shared.web.views import Stamp, TextOrNull, View
 
 _WISHES: Final[dict[str, Literal["stop", "start"]]] = {
     ProviderEventKind.STOPPED.value: "stop",

@@ -7,7 +7,6 @@ from functions.api.call import Call, now_of, zone_of
 from functions.api.campaigns.requests import NewTemplate, TemplateVersion, VersionQuery
 from functions.api.campaigns.rules import message_of, owned_template, variants_of
 from functions.api.campaigns.views import Deleted, TemplateItem, TemplatePage, TemplateView, template_view
-from functions.api.requests import Paging
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event, audited
 from shared.domain.campaigns.campaign import MAX_VERSIONS, StoredTemplate
@@ -17,6 +16,7 @@ from shared.web import cursors
 from shared.web.etags import tagged
 from shared.web.http import Answer
 from shared.web.idempotency import record_of, repeat_or_raise, repeated
+from shared.web.inputs import Paging
 from shared.web.problems import Problem
 from shared.web.routing import Nothing, Route, Scheme, section
 

@@ -8,9 +8,7 @@ from typing import Any, Final
 from functions.api.call import Call, now_of
 from functions.api.campaigns.requests import ListOptions, NewUpload, ReadingOptions, Recipients, UploadDone, Value
 from functions.api.campaigns.rules import by_name, owned, refused, region_of
-from functions.api.requests import Paging
 from functions.api.uploads.views import PlaceView, TakenList, UploadView, earlier_list, upload_view
-from functions.api.views import moment
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign, UploadState
 from shared.domain.channels.lookup import channel_of
@@ -23,8 +21,10 @@ from shared.ports import Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, record_of, repeated
+from shared.web.inputs import Paging
 from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import Nothing, Route, media_type, section
+from shared.web.views import moment
 
 CSV: Final = "text/csv"
 WORKBOOKS: Final = (

@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from functions.api.views import Time, View, at, moment
 from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
 from shared.domain.jobs.outcomes import ERASED
 from shared.domain.lists.gaps import Gap
 from shared.domain.lists.uploads import BadRow, ListCounts
 from shared.domain.times import Millis
+from shared.web.views import Time, View, at, moment
 
 
 class EarlierList(View):

@@ -16,8 +16,8 @@ class Homes:
     Attributes:
         identities: the table of accounts, API keys and senders.
         audit: the table of the audit log.
-        both: whether entries of the audit log are also written to `records`. Only operators' tools do so: the version
-            before this one needs the entries after a rollback.
+        both: whether entries of the audit log are also written to `records`. Only the operators' function does so: the
+            version before this one needs the entries after a rollback.
     """
 
     identities: str = ""

@@ -45,7 +45,7 @@ Table `ops`:
 | how far is the sweeper? | `SYS / SWEEP` |
 | with which body did this webhook's signature come? | `W#sha256 / POST` |
 
-Table `identities`, which no function writes:
+Table `identities`, which only the operators' function writes:
 
 | pattern | key |
 |---|---|
@@ -63,8 +63,8 @@ Table `audit`, to which functions only add:
 | an account's audit log, oldest first | `A#account#AUDIT` / `at#id#kind` |
 | the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind` |
 
-Both were in `records` before. Operators' tools still write them there, for a rollback. The audit entry of a resume is
-always also written there, since the stream of `records` wakes the waiting jobs.
+Both were in `records` before. The operators' function still writes them there, for a rollback. The audit entry of a
+resume is always also written there, since the stream of `records` wakes the waiting jobs.
 
 Items of test keys are under `account#TEST`, and those of team keys under `account-team`: see
 `shared.domain.namespaces`.

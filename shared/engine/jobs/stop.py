@@ -1,6 +1,7 @@
 """Stopping jobs (J4), and finding those that are open: what owners do to one, and operators to many."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.audit import Act, Event, audited
@@ -50,6 +51,26 @@ class Stopper:
         return audited(job.namespace, now, job.id, Act.JOB_STOPPED, by, {**campaign, **(data or {})})
 
 
+@dataclass(frozen=True, slots=True)
+class OpenPage:
+    """Some open jobs. `place`: the walk continues behind it."""
+
+    jobs: list[Job]
+    place: str
+
+
+def open_places(records: Records, slots: Iterable[str], after: str) -> Iterator[tuple[str, OpenJob]]:
+    """Walk the index of open jobs, the oldest of each slot first; yield each entry with its place.
+
+    Args:
+        after: a place that was yielded before; empty: from the beginning.
+    """
+    first, _, key = after.partition("/")
+    for slot in sorted(x for x in slots if x >= first):
+        for entry in records.open_jobs([slot], after=key if slot == first else ""):
+            yield f"{slot}/{entry.key}", entry
+
+
 class OpenWork:
     """The open jobs of a whole deployment, for operators.
 
@@ -65,29 +86,30 @@ class OpenWork:
         self._stopper = stopper
         self._pool = pool
 
-    def pages(self, wanted: Callable[[Job], bool]) -> Iterator[list[Job]]:
+    def pages(self, wanted: Callable[[Job], bool], *, after: str = "") -> Iterator[OpenPage]:
         """Yield the wanted ones of each hundred open jobs, the oldest of each partition first: one read a hundred.
 
         The index lags: a job that was accepted a moment ago may be missing.
-        """
-        for some in _hundreds(self._records.open_jobs(self._slots)):
-            found = self._records.read_jobs([entry.job for entry in some])
-            yield [found[x.job] for x in some if x.job in found and wanted(found[x.job])]
-
-    def stop_all(
-        self, wanted: Callable[[Job], bool], *, by: str, data: Mapping[str, str | int] | None = None
-    ) -> Iterator[list[Job]]:
-        """Stop open jobs, a page at a time; yield the jobs that each page stopped. A repeat stops the rest.
 
         Args:
-            wanted: whether a job is to be stopped.
+            after: the place of a page before; empty: from the beginning.
+        """
+        for some in _hundreds(open_places(self._records, self._slots, after)):
+            names = [entry.job for _, entry in some]
+            found = self._records.read_jobs(names)
+            yield OpenPage([found[x] for x in names if x in found and wanted(found[x])], some[-1][0])
+
+    def stop(self, jobs: Iterable[Job], *, by: str, data: Mapping[str, str | int] | None = None) -> list[Job]:
+        """Stop those of some open jobs that can be stopped; return them as they were. A repeat stops the rest.
+
+        Args:
             data: further fields of the audit entries.
         """
-        for page in self.pages(lambda job: can_stop(job) and wanted(job)):
-            with self._pool(WIDTH) as pool:
-                calls = [pool.submit(self._one, job, by, data) for job in page]
-                results = [call.result() for call in calls]
-            yield [job for job, done in zip(page, results, strict=True) if done]
+        able = list(filter(can_stop, jobs))
+        with self._pool(WIDTH) as pool:
+            calls = [pool.submit(self._one, job, by, data) for job in able]
+            results = [call.result() for call in calls]
+        return [job for job, done in zip(able, results, strict=True) if done]
 
     def _one(self, job: Job, by: str, data: Mapping[str, str | int] | None) -> bool:
         return self._stopper.stop(job, StopReason.OPERATOR, by=by, data=data)[1]
@@ -100,8 +122,8 @@ def can_stop(job: Job) -> bool:
     return job.retry is not None or job.state in TRANSITIONS[Change.STOP][0]
 
 
-def _hundreds(entries: Iterable[OpenJob]) -> Iterator[Sequence[OpenJob]]:
-    some: list[OpenJob] = []
+def _hundreds(entries: Iterable[tuple[str, OpenJob]]) -> Iterator[Sequence[tuple[str, OpenJob]]]:
+    some: list[tuple[str, OpenJob]] = []
     for entry in entries:
         some.append(entry)
         if len(some) == PAGE:

@@ -20,6 +20,7 @@ from shared.engine.intake.accept import send_pointers
 from shared.engine.jobs.ledgers import only_ledgers
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
+from shared.engine.jobs.stop import open_places
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.fold import Logger
 from shared.engine.walks import Inspection, Run
@@ -128,14 +129,12 @@ class OpenJobs:
 
     def _entries(self, run: Run, after: str) -> Iterator[tuple[str, OpenJob]]:
         """Yield the entries of the index that need a look, each with its place."""
-        first, _, key = after.partition("/")
-        for slot in sorted(x for x in self._slots if x >= first):
-            for entry in self._records.open_jobs([slot], after=key if slot == first else ""):
-                if _is_early(entry, run.now):
-                    continue
-                if not entry.running and self._stuck_jobs is not None:
-                    self._stuck_jobs.wait(entry)
-                yield f"{slot}/{entry.key}", entry
+        for place, entry in open_places(self._records, self._slots, after):
+            if _is_early(entry, run.now):
+                continue
+            if not entry.running and self._stuck_jobs is not None:
+                self._stuck_jobs.wait(entry)
+            yield place, entry
 
     def _page_look(self, run: Run, page: Sequence[tuple[OpenJob, int]], place: str) -> Inspection:
         return Inspection(page[0][0].job, place, partial(self._page, run, page))

@@ -2,7 +2,7 @@
 
 Each is two items: one under the hash of its text, for requests, and one under its account, for lists. Every change of a
 key is one transaction with its entry in the account's audit log. The time of its last use is an item in `records`,
-since functions write it, and they may not write identities.
+since the API writes it, which may not write identities.
 """
 
 import logging

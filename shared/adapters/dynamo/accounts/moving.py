@@ -1,10 +1,11 @@
-"""Moves identities and audit logs from `records` to tables of their own, once; for operators' tools.
+"""Moves identities and audit logs from `records` to tables of their own, once; for operators.
 
 Moved items also stay in the old place: the version before this one reads them after a rollback. Any number of tools may
 move at once, and other tools may change identities at the same time. One transaction copies an item and checks that it
 is still in the old place. So an item that is removed meanwhile does not come back.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from shared.adapters.dynamo import keys
@@ -38,7 +39,13 @@ class Mover:
         own = [x for x in items if x["sk"]["S"].startswith(OWN)]
         digests = [x["digest"]["S"] for x in own if x["sk"]["S"].startswith(keys.KEY_PREFIX)]
         own += self._db.batch_get(self._old, [keys.api_key(digest) for digest in digests])
-        return self._log(account) + sum(map(self._identity, [*own, entry]))
+        return self._log(account) + sum(map(self._identity, self._missing([*own, entry])))
+
+    def _missing(self, items: Sequence[Item]) -> list[Item]:
+        """Return items that were not moved yet, so that each repeat of a move that ran out of time gets further."""
+        there = self._db.batch_get(self._homes.identities, [{"pk": x["pk"], "sk": x["sk"]} for x in items])
+        known = {(x["pk"]["S"], x["sk"]["S"]) for x in there}
+        return [x for x in items if (x["pk"]["S"], x["sk"]["S"]) not in known]
 
     def _identity(self, item: Item) -> bool:
         """Copy an item that is still in the old place; False if it is not, or is in the new one already."""
@@ -51,5 +58,6 @@ class Mover:
         pk = keys.event(account, Log.AUDIT.value, 0, "", "")["pk"]["S"]
         there = {x["sk"]["S"] for x in self._db.partition(self._homes.audit, pk, ProjectionExpression="sk")}
         new = [x for x in self._db.partition(self._old, pk) if x["sk"]["S"] not in there]
-        self._db.batch_put([(self._homes.audit, x) for x in new])
+        for item in new:  # one by one: nothing may write several entries of the audit log at once
+            self._db.call("put_item", TableName=self._homes.audit, Item=item)
         return len(new)

@@ -21,7 +21,7 @@ from shared.adapters.dynamo.notices.keys import PAYLOAD_PREFIX
 from shared.adapters.dynamo.recipients import guests
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.adapters.s3 import versions
-from shared.adapters.s3.archive_eraser import Archived
+from shared.adapters.s3.archive_eraser import Archived, never
 from shared.adapters.s3.blobs import S3Blobs
 from shared.domain import archive
 from shared.domain.campaigns.campaign import UNREAD
@@ -36,10 +36,6 @@ from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.local_parts import spellings
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 
-UNIT_BYTES: Final = 8192
-"""Bytes of an eventually consistent read unit."""
-RATE_BYTES: Final = 8_000_000
-"""Bytes that one scan reads in a second, about."""
 TRIES: Final = 5
 
 
@@ -72,7 +68,6 @@ class Eraser:
         self._names = {*spellings(key), raw or key}
         self._key = key
         self._dry = dry
-        self._lists: set[str] = set()
         self.report = ErasureReport()
 
     def size(self) -> tuple[int, int]:
@@ -150,28 +145,39 @@ class Eraser:
 
     # What is found by reading everything
 
-    def scan(self, start: str, reached: Callable[[str, int], None]) -> None:
+    def scan(self, start: str, reached: Callable[[str, int], None], *, enough: Callable[[], bool] = never) -> str:
         """Read all chunks and contents, and erase the person's data.
 
         Args:
-            start: a place that `reached` got, or empty.
+            start: a place that `reached` got, or that an earlier call returned; empty: the beginning.
             reached: gets, after each page, the place to continue from, empty at the end, and how many items were read.
+            enough: asked after each item whether to end.
+
+        Returns:
+            The place to continue from, empty at the end.
         """
         request: dict[str, Any] = dict(SCAN)
         if start:
             request["ExclusiveStartKey"] = place_of(start)
         lists = DynamoUploads(self._db, records=self._table, ops="")
         unread = {upload for _, upload in lists.unread()}
-        while True:
+        place, more = start, True
+        while more:
             page = self._db.call("scan", TableName=self._table, **request)
-            for item in page["Items"]:
-                self._found(item)
-            after = page.get("LastEvaluatedKey")
-            reached(token_of(after) if after else "", page["ScannedCount"])
-            if not after:
-                self._unread(unread | {upload for _, upload in lists.unread()})
-                return
-            request["ExclusiveStartKey"] = after
+            place, more = self._page(page, enough)
+            reached(place, page["ScannedCount"])
+            request["ExclusiveStartKey"] = page.get("LastEvaluatedKey")
+        self._unread(unread | {upload for _, upload in lists.unread()})
+        return place
+
+    def _page(self, page: Item, enough: Callable[[], bool]) -> tuple[str, bool]:
+        """Erase the person from the items of a page; return the place that was reached, and whether to read on."""
+        for item in page["Items"]:
+            self._found(item)
+            if enough():
+                return token_of(item), False
+        after = page.get("LastEvaluatedKey")
+        return (token_of(after), not enough()) if after else ("", False)
 
     def _found(self, item: Item) -> None:
         """Erase the person from one item that the scan reads."""
@@ -318,19 +324,25 @@ class Eraser:
 
     # Files
 
-    def archived(self, reached: Callable[[int], None]) -> None:
+    def archived(self, reached: Callable[[int], None], *, after: str = "", enough: Callable[[], bool] = never) -> str:
         """Blank the person's rows in archived files, all of which are read; after `scan`, so that none is made anew.
 
         Args:
             reached: gets the bytes of each file that was read.
+            after: where an earlier call ended; empty: the beginning.
+            enough: asked at each row whether to end.
+
+        Returns:
+            The place to continue from, empty at the end.
         """
         names = {name.lower() for name in self._names}
         files = Archived(self._s3(), self._bucket, names, dry=self._dry)
-        files.erase(reached)
+        place = files.erase(reached, after=after, enough=enough)
         if files.rows:
             self.report.erased[Erased.ARCHIVED] += files.rows
         self.report.accounts |= files.accounts
         self.report.kept += files.kept
+        return place
 
     def _files(self, job_id: str, job: Item | None) -> None:
         """Remove the files of a list, and exports that may name the person; a list that is being read keeps its file.
@@ -361,8 +373,8 @@ class Eraser:
         else:
             self._remove(prefix, None, lambda name: _is_list(name, job_id))
             if names:  # a dry run finds the files again by each chunk of the list
-                self._lists.add(job_id)
-                self.report.erased[Erased.LISTS] = len(self._lists)
+                self.report.lists.add(job_id)
+                self.report.erased[Erased.LISTS] = len(self.report.lists)
         return account
 
     def _drop_export(self, name: str) -> None:

@@ -35,10 +35,12 @@ class ErasureReport:
         erased: how many, by `Erased`; a list counts once, however many files it has.
         accounts: those that had data of the person.
         jobs: those in which the person was a recipient or got a copy.
+        lists: uploaded ones whose files are deleted.
         kept: what stays for now, and why: one sentence each.
     """
 
     erased: Counter[str] = field(default_factory=Counter)
     accounts: set[str] = field(default_factory=set)
     jobs: set[str] = field(default_factory=set)
+    lists: set[str] = field(default_factory=set)
     kept: list[str] = field(default_factory=list)

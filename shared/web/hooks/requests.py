@@ -4,10 +4,11 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
 
-from functions.api.requests import LINE, Input, Moment, Paging, Query
 from shared.domain.hooks.delivery import MAX_ANSWER, DeliveryState
+from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import EVERY_KIND, HookFormat
 from shared.domain.hooks.kinds import ACCOUNT_KINDS
+from shared.web.inputs import LINE, Input, Moment, Paging, Query
 
 MAX_URL: Final = 2_000
 FORMATS: Final = (
@@ -43,6 +44,11 @@ class NewHook(Input):
     batch: bool = Field(False, description=TOGETHER)
     format: Annotated[HookFormat, Field(strict=False)] = Field(HookFormat.STANDARD, description=FORMATS)
 
+    @property
+    def draft(self) -> HookDraft:
+        """The same, as the use case takes it."""
+        return HookDraft(self.url, tuple(self.events), self.description, batch=self.batch, format=self.format)
+
 
 class HookChange(Input):
     """Changes of an endpoint. Fields that are omitted or null stay unchanged."""
@@ -56,6 +62,14 @@ class HookChange(Input):
         None,
         description="true: nothing is posted. false: the endpoint has to answer a `test` event, then it is enabled.",
     )
+
+    @property
+    def draft(self) -> HookDraft:
+        """The same, as the use case takes it."""
+        events = None if self.events is None else tuple(self.events)
+        return HookDraft(
+            self.url, events, self.description, batch=self.batch, format=self.format, disabled=self.disabled
+        )
 
 
 class NewListener(Input):

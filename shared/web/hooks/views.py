@@ -5,12 +5,12 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field
 
-from functions.api.hooks.requests import CHOICE, FORMATS, TOGETHER
-from functions.api.views import Stamp, TextOrNull, Time, View, at, moment, or_none
 from shared.domain.hooks.delivery import DeliveryState, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint, EndpointState, HookFormat
 from shared.domain.namespaces import TEST
 from shared.domain.times import Millis
+from shared.web.hooks.requests import CHOICE, FORMATS, TOGETHER
+from shared.web.views import Stamp, TextOrNull, Time, View, at, moment, or_none
 
 if TYPE_CHECKING:
     from shared.domain.hooks.work import HookWork

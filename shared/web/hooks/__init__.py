@@ -1,0 +1,1 @@
+"""Documents of webhooks' endpoints, the same for the API and for operators."""
