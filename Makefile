@@ -27,7 +27,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 	--no-emit-index-url --no-emit-find-links
 
 .PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-pages test-stories test-deployed exercised lint lint-infra english \
-	check bench mutants proofs crash chaos kill storm recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace model soak browser screenshots docs openapi tour release wheel sdks lock clean
+	check bench mutants proofs crash chaos kill storm singles-proof recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace model soak browser screenshots docs openapi tour release wheel sdks lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -157,6 +157,10 @@ kill: setup ## kill senders in the middle of their windows on a local cloud, KIL
 storm: setup ## two campaigns of SIZE (default 8000) through a provider of its own that fails one call in five, a sender killed every four seconds; both must be LOGGED within WITHIN (default 240) s; SEED=N replays its weather; prints figures
 	POSTHASTE_LOCAL=.local/storm $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills storm \
 		--size $(or $(SIZE),8000) --within $(or $(WITHIN),240) $(if $(SEED),--seed $(SEED))
+
+singles-proof: setup ## MESSAGES (default 5000) single messages of two accounts through two providers, one of which fails a tenth of its calls; senders, loggers and trackers killed KILLS times each (default 12); prints figures
+	POSTHASTE_LOCAL=.local/singles $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills singles \
+		--messages $(or $(MESSAGES),5000) --kills $(or $(KILLS),12) $(if $(SEED),--seed $(SEED))
 
 recovery: setup ## kill senders at 20, 200 and 2,000/s, KILLS times each (default 20), in fake time and on a local cloud; prints what they leave
 	$(PY) -m tests.engine.kills --kills $(or $(KILLS),20)

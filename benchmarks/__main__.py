@@ -129,7 +129,7 @@ def _measured(loop: float) -> list[Row]:
         f"bare boto3: {bare:.0f} ms; calibration loop: {loop * 1000:.0f} ms "
         f"({loop / REFERENCE_S:.2f} of the reference)\n"
     )
-    return [*timed.measure(), latency.row(), *cold]
+    return [*timed.measure(), *latency.measured(), *cold]
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ PROOFS: Final = {
     "chaos": "a storm on a local cloud",
     "kill": "senders killed on a local cloud",
     "storm": "two campaigns through a failing provider and kills, in time",
+    "singles-proof": "single messages through a failing provider and kills",
     "recovery": "how soon jobs of killed senders go on",
     "campaign-proof": "a campaign through kills, stops and resumes",
     "link-proof": "a notifier over a bad link",

@@ -29,6 +29,9 @@ SINGLES: Final = "single messages a second of one worker, rate not binding, 3 to
 BURST: Final = (
     "10,000 single messages posted in 20 s at a credential of 500/s with default workers, provider at 100 ms, fake time"
 )
+MANY_SINGLES: Final = (
+    "600 single messages posted in 24 s to one credential of the local cloud, from the last 202 to the last call"
+)
 SHARED: Final = "the smaller part of two accounts with endless batches on one credential, fake time"
 LOWERED: Final = "a provider that takes 10 of the declared 20/s, fake time"
 KILLED: Final = "killed workers at 20 and 200/s, fake time"
@@ -72,6 +75,7 @@ SHORT: Final[Mapping[str, str]] = {
     FAIR: "single mail behind bulk, p95",
     SINGLES: "single messages of one worker",
     BURST: "10,000 single messages at 500 a second",
+    MANY_SINGLES: "last of 600 single messages to the provider",
     SHARED: "smaller share of two accounts",
     LOWERED: "provider that lowered its rate",
     KILLED: "killed worker",

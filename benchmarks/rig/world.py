@@ -286,7 +286,8 @@ class World:
             return False
         self._sqs.delete_message(QueueUrl=queue, ReceiptHandle=got[0]["ReceiptHandle"])
         with self._here(credential):
-            self._run(function, {"Records": [{"messageId": "m", "body": got[0]["Body"]}]})
+            record = {"messageId": "m", "body": got[0]["Body"], "eventSourceARN": queue}
+            self._run(function, {"Records": [record]})
         return True
 
     def log(self, together: int = 1) -> None:

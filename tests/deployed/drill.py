@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+import psutil
 from botocore.exceptions import ReadTimeoutError
 
+from infra.local import accounts
 from infra.local.console import LocalCloudError, say
 from infra.local.processes import wait_for
 from simulator.client import ControlClient
@@ -20,6 +22,8 @@ from tests.deployed.inside import Inside, NoLane
 
 Running = tuple[Inside, Api, ControlClient]
 """A cloud from inside, its API, and its simulator's control."""
+BEGIN_SECONDS: Final = 4.0
+"""So old a process is before it is killed."""
 
 
 @dataclass(slots=True)
@@ -98,6 +102,13 @@ class Drill:
         """Return the seconds since the drill began."""
         return time.time() - self.began
 
+    def account(self, name: str) -> Api:
+        """Make an account that sends from example.com; return the API with a key of it."""
+        deployment, port = self.inside.deployment, self.inside.port
+        made = accounts.posthaste(deployment, port, "account", "create", name, "--sender", accounts.SENDER)
+        key = accounts.posthaste(deployment, port, "key", "create", made["account_id"])["key"]
+        return Api(self.api.url, key)
+
     def kill(self, name: str, killed: int) -> bool:
         """Count processes that were killed; tell whether there were some."""
         self.report.kills[name] += killed
@@ -164,6 +175,14 @@ def killing(
 
     with beside(strike, lambda: rng.uniform(*seconds)):
         yield done
+
+
+def has_begun(pid: int) -> bool:
+    """Tell whether a process is old enough to serve: the emulator ends all of a function with one that cannot begin."""
+    try:
+        return bool(time.time() - psutil.Process(pid).create_time() >= BEGIN_SECONDS)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def answered(condition: Callable[[], bool]) -> Callable[[], bool]:

@@ -21,6 +21,7 @@ from tests.deployed import (
     mail_kills,
     quarter,
     senders,
+    singles,
     storm_proof,
 )
 from tests.deployed.drill import Report, judged
@@ -104,6 +105,14 @@ SCENARIOS: Final = {
     ),
     "quarter": Scenario(quarter.run, {"messages": 8_000, "hangs": 0}),
     "recovery": Scenario(senders.recovery, {"kills": 20}),
+    "singles": Scenario(
+        singles.run,
+        {"messages": 5_000, "rate": 40.0, "kills": 12, "within": 240.0},
+        {"messages": 300, "rate": 15.0, "kills": 2, "within": 240.0, "seed": 3},
+        promises=(1, 3),
+        happens=("send", "log", "track"),
+        seconds=900,
+    ),
     "storm": Scenario(
         storm_proof.run,
         {"size": 8_000, "doubts": 2_000, "within": 240.0, "soon": 5.0},

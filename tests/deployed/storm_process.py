@@ -13,6 +13,7 @@ from infra.local import deploy
 from infra.local.processes import LOOPBACK
 from shared.contracts import ENV_SETTINGS, HANDLERS, webhook_secret_name
 from tests.deployed.inside import Inside
+from tests.deployed.storm_provider import FAILS
 
 
 class StormProvider:
@@ -22,13 +23,15 @@ class StormProvider:
         webhook: where it posts events.
         seed: of its weather.
         folder: for its log.
+        fails: share of the requests that fail, 0 to 1.
     """
 
-    def __init__(self, webhook: str, seed: int, folder: Path) -> None:
+    def __init__(self, webhook: str, seed: int, folder: Path, fails: float = FAILS) -> None:
         self._log = folder / "provider.jsonl"
         self._log.touch()
         program = Path(__file__).with_name("storm_provider.py")
-        self._words = [sys.executable, str(program), "--log", str(self._log), "--webhook", webhook, "--seed", str(seed)]
+        self._words = [sys.executable, str(program), "--log", str(self._log), "--webhook", webhook]
+        self._words += ["--seed", str(seed), "--fails", str(fails)]
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
         self.public_key = ""

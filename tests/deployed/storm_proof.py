@@ -18,21 +18,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-import psutil
-
-from infra.local import accounts, processes
+from infra.local import processes
 from infra.local.processes import wait_for
 from shared.contracts import WEBHOOK_PATH
 from tests.deployed.api import OPEN, Api
-from tests.deployed.drill import Drill, Report, Running, answered, beside, percentile
+from tests.deployed.drill import Drill, Report, Running, answered, beside, has_begun, percentile
 from tests.deployed.kills import SILENT
 from tests.deployed.owner import TEMPLATE, Owner
 from tests.deployed.storm_process import StormProvider, serving
 
 LANE: Final = "stormy"
 KILL_SECONDS: Final = 4.0
-BEGIN_SECONDS: Final = 4.0
-"""So old a process is before it is killed."""
 SINGLE_SECONDS: Final = 1.0
 PATIENCE: Final = 2
 """A campaign that is late is waited for so many times as long, so that the report says how late it is."""
@@ -78,7 +74,7 @@ class StormProof(Drill):
         self._doubt(doubts)
         for name in "ab":
             self._list(name)
-        other = self._stranger()
+        other = self.account(f"storm-{self.tag}")
         began = time.time()
         until = time.monotonic() + kill_seconds
 
@@ -113,13 +109,6 @@ class StormProof(Drill):
         self._owners.append(owner)
         self._wanted.update(people)
 
-    def _stranger(self) -> Api:
-        """Return the API with the key of another account."""
-        deployment, port = self.inside.deployment, self.inside.port
-        words = ("account", "create", f"storm-{self.tag}", "--sender", "example.com")
-        account = accounts.posthaste(deployment, port, *words)["account_id"]
-        return Api(self.api.url, accounts.posthaste(deployment, port, "key", "create", account)["key"])
-
     def _single(self, other: Api) -> None:
         """Send a single message of another account."""
         to = f"single+{self.tag}.{len(self._posted)}@example.com"
@@ -132,7 +121,7 @@ class StormProof(Drill):
         self.report.add(
             "sender processes that ended meanwhile", sum(workers.get(x) != y for x, y in self._left.items())
         )
-        self._left = {pid: born for pid, born in workers.items() if _has_begun(pid)}
+        self._left = {pid: born for pid, born in workers.items() if has_begun(pid)}
         if self._left:
             victim = self.rng.choice(sorted(self._left))
             self.kill("senders", processes.kill(victim, self._left.pop(victim)))
@@ -232,14 +221,6 @@ class StormProof(Drill):
         )
         self.report.figures |= {"single messages called": len(called), "single messages in the end": states}
         self.report.figures |= {"s to their first call, p95": p95, "s until they are taken, p95": percentile(got, 95)}
-
-
-def _has_begun(pid: int) -> bool:
-    """Tell whether a process is old enough to serve: the emulator ends all of a function with one that cannot begin."""
-    try:
-        return bool(time.time() - psutil.Process(pid).create_time() >= BEGIN_SECONDS)
-    except psutil.NoSuchProcess:
-        return False
 
 
 def run(

@@ -28,6 +28,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 THROTTLED, DROPPED, GATEWAY, UNAVAILABLE, HUNG, FINE = "429", "dropped", "502", "503", "hung", "fine"
 WEATHER: Final = ((THROTTLED, 0.03), (DROPPED, 0.07), (GATEWAY, 0.06), (UNAVAILABLE, 0.05), (HUNG, 0.01))
 """How a request fails, and how often: 3 % are throttled, and 19 % fail otherwise."""
+FAILS: Final = sum(share for _, share in WEATHER)
+"""Share of the requests that fail, unless the program is started with another one."""
 TAKEN: Final = 0.5
 """How often a message is taken although its answer is dropped, comes from a gateway, or comes too late."""
 HANG_SECONDS: Final = 10.0
@@ -49,11 +51,13 @@ class Provider:
         seed: of the weather.
         log: gets a line for each recipient of a request.
         webhook: where events go; empty: there are none.
+        fails: share of the requests that fail, 0 to 1.
     """
 
-    def __init__(self, seed: int, log: Path, webhook: str) -> None:
+    def __init__(self, seed: int, log: Path, webhook: str, fails: float = FAILS) -> None:
         self._rng = random.Random(seed)  # noqa: S311 - weather
         self._log = log.open("a", encoding="utf-8")
+        self._fails = fails
         self._webhook = urllib.parse.urlsplit(webhook)
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._taken: list[dict[str, Any]] = []
@@ -82,7 +86,7 @@ class Provider:
         method, path, _ = head[0].split(" ")
         headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in head[1:] if line)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
-        weather = self._draw()
+        weather = draw(self._rng, self._fails)
         answer = self._answer(method, path, body, weather)
         await asyncio.sleep(HANG_SECONDS if weather == HUNG else LATENCY_SECONDS)
         if answer is None:
@@ -91,14 +95,6 @@ class Provider:
         lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(content)}", *more]
         writer.write("\r\n".join((*lines, "", "")).encode() + content)
         return True
-
-    def _draw(self) -> str:
-        drawn = self._rng.random()
-        for weather, share in WEATHER:
-            drawn -= share
-            if drawn < 0:
-                return weather
-        return FINE
 
     def _answer(self, method: str, path: str, body: bytes, weather: str) -> tuple[int, list[str], bytes] | None:
         """Return status, header lines and body; None to close the connection instead."""
@@ -180,6 +176,16 @@ class Provider:
         return answer.status // 100 == 2
 
 
+def draw(rng: random.Random, fails: float) -> str:
+    """Return how a request fares. `fails`: share of the requests that fail, 0 to 1."""
+    drawn = rng.random()
+    for weather, share in WEATHER:
+        drawn -= share * fails / FAILS
+        if drawn < 0:
+            return weather
+    return FINE
+
+
 def _delivered(row: dict[str, Any]) -> dict[str, Any]:
     return {
         **row["args"],
@@ -201,7 +207,7 @@ def _refused(status: int, message: str, *more: str) -> tuple[int, list[str], byt
 
 
 async def _run(options: argparse.Namespace) -> None:
-    provider = Provider(options.seed, options.log, options.webhook)
+    provider = Provider(options.seed, options.log, options.webhook, options.fails)
     server = await asyncio.start_server(provider.serve, "127.0.0.1", 0, limit=1 << 20, backlog=1024)
     port = server.sockets[0].getsockname()[1]
     sys.stdout.write(json.dumps({"port": port, "public_key": provider.public_key}) + "\n")
@@ -215,6 +221,7 @@ def main() -> None:
     parser.add_argument("--log", type=Path, required=True, help="file that gets a line for each recipient")
     parser.add_argument("--seed", type=int, default=0, help="of the weather")
     parser.add_argument("--webhook", default="", help="URL that events go to")
+    parser.add_argument("--fails", type=float, default=FAILS, help="share of the requests that fail")
     asyncio.run(_run(parser.parse_args()))
 
 

@@ -176,7 +176,7 @@ def test_only_what_signs_reads_the_key_of_endpoints(hooks: Template, aws: Templa
         for s in template.statements(service)
         if KEY in s.resources
     }
-    assert readers == {"api", "call_hooks"}
+    assert readers == {"api", "call_hooks", "operate"}
 
 
 @pytest.mark.promise(9)
