@@ -1,7 +1,8 @@
 """Single messages through a lane's express workers, in fake time: how many a second, and how late the last of many is.
 
 The workers are the real senders over stores in memory, as Lambda's event source runs them. A call of a store takes 3 to
-8 ms, and a worker has two leases. Their processor time is not counted: these workers mostly wait.
+8 ms, and a worker serves groups side by side. Their processor time is not counted: `python -m benchmarks.deployed
+--single` measures it.
 """
 
 from functools import cache, partial
@@ -26,11 +27,11 @@ POSTED: Final = 10_000
 POST_SECONDS: Final = 20.0
 POSTERS: Final = 50
 """Clients that post side by side."""
-END: Final = 500.0
+END: Final = 60.0
 """Seconds from the first post, by which the last message is sent."""
-LEAST: Final = {QUICK: 16.0, LATENCY: 11.5}
-"""Seconds of a call → messages a second of one worker. These goals guard what is reached."""
-LAST: Final = 430.0
+LEAST: Final = {QUICK: 400.0, LATENCY: 300.0}
+"""Seconds of a call → messages a second of one worker."""
+LAST: Final = 25.0
 
 
 class _Express(FakeLane):

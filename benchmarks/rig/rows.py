@@ -18,6 +18,7 @@ SPEED: Final = "messages/s per worker, one call per message, keep-alive HTTP, pr
 SPEED_MANY: Final = "messages/s per worker, multi-recipient calls"
 CPU: Final = "CPU per message in the sender, one call per message"
 CPU_DEPLOYED: Final = "CPU per message in the sender as deployed: its handler, the real stores and their client"
+CPU_SINGLE: Final = "CPU per single message in the sender as deployed"
 CPU_OWN: Final = "CPU per message in the sender, campaign: three placeholders and an unsubscription"
 ONE: Final = (
     "a batch of one recipient: write units / AWS calls, acceptance to LOGGED; "
@@ -69,6 +70,7 @@ SHORT: Final[Mapping[str, str]] = {
     SPEED_MANY: "speed of a worker, many messages per call",
     CPU: "CPU per message, sender",
     CPU_DEPLOYED: "CPU per message, deployed sender",
+    CPU_SINGLE: "CPU per single message, deployed sender",
     CPU_OWN: "CPU per message, campaign's sender",
     ONE: "batch of one recipient",
     FEEDBACK_CPU: "CPU per event, feedback",

@@ -52,6 +52,7 @@ TIMED: Final = (
     Timed(rows.SPEED_MANY, MANY, "per_second", 5000, "messages/s", more=True),
     Timed(rows.CPU, SENDER, "cpu_us", 250, "us", US, scaled=True),
     Timed(rows.CPU_DEPLOYED, ("deployed",), "cpu_us", 300, "us", US, scaled=True),
+    Timed(rows.CPU_SINGLE, ("deployed", "--single", "--messages", "600"), "cpu_us", 8000, "us", US, scaled=True),
     Timed(rows.CPU_OWN, (*SENDER, "--campaign"), "cpu_us", 250, "us", US, scaled=True),
     Timed(rows.FEEDBACK_CPU, ("feedback",), "cpu_us", 100, "us", US, scaled=True),
     Timed(named(rows.UPLOAD, "CPU time"), ("upload",), "cpu_s", 10, "s", "{scaled:.1f} at the reference's speed"),

@@ -28,8 +28,8 @@ BULK_WRITES: Final = 0.5
 less."""
 SINGLE_WRITES: Final = 14
 """Write units of `records` a single message with one event about it. Those of indexes are not of the table's quota."""
-SINGLES_PER_WORKER: Final = 12
-"""Single messages a second of an express worker, to a provider that answers after 0.1 s. `make bench` counts them
+SINGLES_PER_WORKER: Final = 40
+"""Single messages a second of an express worker of 512 MB, whose processor bounds them. `make bench` measures it
 (docs/performance.md, "What a worker sends")."""
 MOST_WORKERS: Final = 450
 """The most `workers` of all lanes together; infra/settings.py bounds what they reserve."""

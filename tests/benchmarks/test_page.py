@@ -79,7 +79,7 @@ def test_the_page_has_the_counted_figures() -> None:
 def test_the_page_has_what_express_workers_send_and_the_doctor_goes_by_it() -> None:
     assert [(row.name, row.met) for row in express.measure() if not row.met] == []
     assert printed(PERFORMANCE, SINGLES_MARK) == express.markdown()
-    assert round(express.per_worker(LATENCY)) == account.SINGLES_PER_WORKER
+    assert express.per_worker(LATENCY) > account.SINGLES_PER_WORKER, "the processor bounds them, not what they wait for"
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,12 @@ def test_every_acknowledgement_has_a_reason_and_a_finding(report: dict[str, Any]
         "AwsSolutions::AwsSolutions-SQS3",
         "AwsSolutions::AwsSolutions-IAM5[Resource::*]",
         *(f"AwsSolutions::AwsSolutions-IAM5[Resource::{r}]" for r in wildcards(deployment())),
-        *(f"AwsSolutions::AwsSolutions-IAM5[Resource::{ROUTES}{r}]" for rs in POLICIES.values() for r in rs if "*" in r),
+        *(
+            f"AwsSolutions::AwsSolutions-IAM5[Resource::{ROUTES}{r}]"
+            for rs in POLICIES.values()
+            for r in rs
+            if "*" in r
+        ),
         *(f"AwsSolutions::AwsSolutions-IAM5[Resource::{FILES}{r}*]" for r in OBJECTS if r != MAIL_CONTENTS),
         "Serverless::Serverless-LambdaLatestVersion",
         "Serverless::Serverless-LambdaDLQ",
