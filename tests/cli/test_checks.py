@@ -75,18 +75,18 @@ def test_five_thousand_single_messages_a_second_are_too_many_for_a_table() -> No
     assert levels(found) == [WARNING]
     assert "2,500 in batches and campaigns, and 70,000 as single messages" in found.says
     assert "2,857 of those a second, a new one 286" in found.says
-    assert "--desired-value 85000" in found.do
+    assert "--desired-value 70000" in found.do
 
 
 def test_rates_above_what_express_workers_send_are_a_warning_with_the_workers_that_would() -> None:
     enough = Credential("enough", "ses", "email", 2 * account.SINGLES_PER_WORKER)
     gone = Credential("gone", "ses", "email", 5000, retired=True)
     assert levels(account.singles(Settings("dev", (enough, gone), {}))) == [OK]
-    ses, huge = Credential("ses", "ses", "email", 500, workers=3), Credential("huge", "ses", "email", 5412)
+    ses, huge = Credential("ses", "ses", "email", 500, workers=3), Credential("huge", "ses", "email", 18_040)
     found = account.singles(Settings("dev", (enough, ses, huge), {}))
     assert levels(found) == [WARNING, WARNING]
-    assert "ses may send 500 messages a second, and its 3 express workers send about 36 single ones" in found[0].says
-    assert found[0].do == 'if you post so many single messages: set "workers": 42 (docs/settings.md)'
+    assert "ses may send 500 messages a second, and its 3 express workers send about 120 single ones" in found[0].says
+    assert found[0].do == 'if you post so many single messages: set "workers": 13 (docs/settings.md)'
     assert '"workers"' not in found[1].do, "more than a deployment has"
 
 
