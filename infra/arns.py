@@ -58,7 +58,7 @@ class Arns:
             self._stack.format_arn(
                 service="logs", resource="log-group", resource_name=x, arn_format=ArnFormat.COLON_RESOURCE_NAME
             )
-            for x in (name, f"/aws/vendedlogs/{stack}-*")
+            for x in (name, f"/aws/vendedlogs/{stack}-api")
         ]
 
     def _stacks(self) -> list[str]:

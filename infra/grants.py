@@ -193,9 +193,9 @@ class Grants(Arns):
         return serve
 
     def _erase(self, serve: Function) -> None:
-        """Let operators erase a person, whose data may be in any row and file."""
-        records = [self._storage.records.table_arn]
-        serve.allow("dynamodb:DescribeTable", "dynamodb:Scan", *CHANGE, "dynamodb:DeleteItem", on=records)
+        """Let operators erase a person, whose data may be in any row and file; what they delete may be many rows."""
+        rows = ("dynamodb:DescribeTable", "dynamodb:Scan", *CHANGE, "dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
+        serve.allow(*rows, on=[self._storage.records.table_arn])
         serve.allow("s3:ListBucket", "s3:ListBucketVersions", on=[self._storage.bucket.bucket_arn])
         blanked = self._storage.objects(contracts.CONTENTS, contracts.INBOX_PREFIX, ARCHIVE)
         deleted = self._storage.objects(UPLOADS, EXPORTS, contracts.MAIL_UPLOADS)
@@ -205,7 +205,6 @@ class Grants(Arns):
 
     def _operate_hooks(self, serve: Function, hooks: HooksConstruct) -> None:
         """Let operators see to endpoints: the deployment's own, and those of accounts that a leaked key has made."""
-        serve.allow("dynamodb:BatchWriteItem", on=[self._storage.records.table_arn], partitions=HOOK_CALLED)
         serve.allow("sqs:SendMessage", on=[self._queue(q) for q in hooks.names[1:]])
         serve.allow("secretsmanager:GetSecretValue", on=[self._hook_key()])
 

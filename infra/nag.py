@@ -119,7 +119,6 @@ def _operators(deployment: DeploymentSettings) -> dict[str, str]:
         ): "Operators set the secret of every credential of this stage, and can read none.",
         _HERE.format(service="lambda", name=f"function:{own}"): "Operators are shown why a message died.",
         _HERE.format(service="logs", name=f"log-group:{own}"): "As the functions that write them.",
-        _HERE.format(service="logs", name=f"log-group:/aws/vendedlogs/{own}"): "The access log of the API.",
         _HERE.format(service="cloudformation", name=f"stack/{own}/*"): "Operators read the log groups of nested "
         "stacks, whose names and ids CloudFormation makes.",
     }

@@ -164,7 +164,8 @@ class _Turns:
             if turn.received and done:
                 _delete(done)
         except Exception:  # reported, logged and delivered again; other pointers are not to fail with it
-            logger.exception("pointers failed", message_ids=[x["messageId"] for x in records])
+            for record in records:
+                logger.exception("pointer failed", message_id=record["messageId"])
             self.failed += records
         else:
             self._take(records, served)

@@ -28,6 +28,7 @@ LOCK: Final = "requirements/runtime.txt"
 LAMBDA_PYTHON: Final = "3.13"
 LAMBDA_PLATFORM: Final = "aarch64-manylinux2014"
 SERVICES: Final = (
+    "cloudformation",
     *("cloudwatch", "dynamodb", "dynamodbstreams", "lambda", "logs", "s3", "scheduler", "secretsmanager"),
     *("sesv2", "sqs"),
 )

@@ -105,7 +105,7 @@ def test_a_batch_whose_entry_cannot_be_written_is_not_accepted(api: Api, monkeyp
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("when", list(When))
 def test_an_entry_is_there_before_the_batch_is(api: Api, when: When) -> None:
-    api.world.stores.tap.arm(0, when, where=lambda name: name.endswith("transact_write_items"))
+    api.world.stores.tap.arm(1, when, where=lambda name: name.endswith("put_item"))
     with suppress(Crash):
         api.batch()
     assert api.world.stores.tap.fired == 1

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from shared.domain.lanes.pacing import Pace, pace
 from shared.domain.lanes.refusals import EFFECT, FEW, GENTLE, STEEP, STEEPEST, RefusalTally
 from shared.domain.lanes.switches import BELOW, NOT_LOWERED, ThrottledRate
@@ -68,3 +70,16 @@ def test_a_declared_rate_is_no_limit_that_was_found() -> None:
     assert (found.rate, found.limit) == (90, 100), "it is back soon"
     seen = ThrottledRate(48, round((NOW - EFFECT - 10) * 1000), limit=50, share=0.5)
     assert lowered(replace(at(100, seen), rate=50), RefusalTally(300, 1)).limit == 45, "and here it rises with care"
+
+
+@pytest.mark.parametrize(
+    ("calls", "refused", "failed", "works"),
+    [
+        *[(0, 0, 0, False), (1, 0, 0, True), (1, 0, 1, False), (3, 3, 0, False), (10, 0, 5, True), (10, 0, 6, False)],
+        *[(19, 0, 9, True), (20, 0, 6, True), (20, 0, 7, False), (23, 3, 7, False)],
+    ],
+)
+def test_a_provider_works_if_most_of_many_calls_or_half_of_few_were_taken(
+    calls: int, refused: int, failed: int, *, works: bool
+) -> None:
+    assert RefusalTally(calls, refused, failed).works == works

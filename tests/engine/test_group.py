@@ -55,7 +55,7 @@ def test_what_small_jobs_share_is_read_and_reserved_once() -> None:
         "ledgers.lease": TOGETHER,
         "records.load_each": 1,
         "pacer.reserve": 1,
-        "records.controls": 1,
+        "records.control": 1,
         "records.change.start": TOGETHER,
         "ledgers.swap": 2 * TOGETHER,
         "records.put_detail": TOGETHER,
@@ -113,7 +113,7 @@ def test_the_fault_of_one_is_its_own(call: str, when: When) -> None:
 
 
 @pytest.mark.promise(1)
-@pytest.mark.parametrize("call", ["records.load_each", "pacer.reserve", "records.controls"])
+@pytest.mark.parametrize("call", ["records.load_each", "pacer.reserve", "records.control"])
 def test_a_fault_of_what_they_share_has_each_come_again_with_its_attempts(call: str) -> None:
     world = made()
     world.tap.arm(0, When.AFTER, lambda: Retriable("store"), where=lambda name: name == call)
@@ -206,3 +206,27 @@ def test_a_crash_at_any_call_loses_nothing_and_sends_nothing_twice(when: When) -
         assert found[Cell.UNKNOWN] + found[Cell.SENT] == 4
         taken = {x.ref.job for x in world.oracle.taken}
         assert all(world.states(job) == [Cell.UNKNOWN] or job in taken for job in world.jobs)
+
+
+@pytest.mark.promise(1)
+def test_a_group_whose_provider_hangs_keeps_all_its_leases() -> None:
+    """A new process begins few calls; the others wait for them, and what was not called is not unknown."""
+    world = made()
+    world.slow_down(0.004, 0.008)
+    world.providers["one"].latency = CALL_TIMEOUT - 1
+    over: list[bool] = []
+
+    def look() -> None:
+        while not over:
+            world.clock.sleep(0.5)
+            assert world.expired.look() == 0
+
+    def work() -> None:
+        world.send_together("one")
+        over.append(True)
+
+    world.clock.run(work, look)
+    world.settle()
+    world.check()
+    assert states(world) == {Cell.SENT: TOGETHER}
+    assert {attempt for job in world.jobs for _, attempt in world.cells(job)} == {1}

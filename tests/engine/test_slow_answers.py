@@ -273,17 +273,17 @@ def test_a_frozen_worker_merges_slow_answers_after_its_lease_was_taken_over() ->
     frozen: list[bool] = []
 
     def lease() -> None:
-        control = world.records.control
+        controls = world.records.controls
 
         def late(*args: object, **named: object) -> object:
-            found = control(*args, **named)  # type: ignore[arg-type]
+            found = controls(*args, **named)  # type: ignore[arg-type]
             if world.oracle.calls and not frozen:
                 frozen.append(True)
                 world.clock.advance(INVOCATION)
                 world.sweep()
             return found
 
-        world.records.control = late  # type: ignore[method-assign, assignment]
+        world.records.controls = late  # type: ignore[method-assign, assignment]
         world.send("one")
 
     world.clock.run(lease)

@@ -123,7 +123,7 @@ class FakeRecords(FakeOpenIndex):
         return self._atomic("control", lambda: self._control(job, account, lane, test=test))
 
     def controls(self, jobs: Sequence[Job], *, lane: str = "") -> list[Control]:
-        return self._atomic("controls", lambda: [self._control(x.id, x.account, lane, test=x.test) for x in jobs])
+        return self._atomic("control", lambda: [self._control(x.id, x.account, lane, test=x.test) for x in jobs])
 
     def _control(self, job: str, account: str, lane: str, *, test: bool) -> Control:
         paused = bool(self.paused & {"", owner(account)})

@@ -234,8 +234,8 @@ LOSSES: Final = (
         "a lease that waits for slow answers is not kept",
         3,
         "shared/engine/lane/window.py",
-        "            self._keep()\n            self._look",
-        "            self._look",
+        "        self._keep()\n        self._lease_calls.rest(until)",
+        "        self._lease_calls.rest(until)",
         f"{_SLOW}::test_a_lease_is_kept_while_it_waits_for_a_slow_answer[9.0-5]",
     ),
     Mutant(

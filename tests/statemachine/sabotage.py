@@ -101,7 +101,7 @@ def not_stopped() -> Iterator[None]:
 def stop_unseen() -> Iterator[None]:
     """A worker reads the job once, when its lease begins."""
 
-    def may(self: Any, lease: Any) -> bool:
+    def may(self: Any, lease: Any, control: Any) -> bool:
         return True
 
     with patch.object(checks.ClaimCheck, "passes", may):

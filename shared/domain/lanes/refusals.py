@@ -21,6 +21,8 @@ PLAIN: Final = 0.2
 """The same, for a short time after the rate was lowered."""
 MOST: Final = 1 / 3
 """The largest share that may be chance."""
+HALF: Final = 0.5
+"""The same of fewer calls than `FEW`: where a fifth fails, more than a third of ten do once in eight times."""
 ALIKE: Final = 0.8
 """Two shares are about the same if the smaller is at least this part of the larger."""
 ENOUGH: Final = 4
@@ -56,9 +58,9 @@ class RefusalTally:
 
     @property
     def works(self) -> bool:
-        """Whether the provider takes most of what it gets: at most a third of the calls failed, of one or more."""
+        """Whether the provider takes most of what it gets: at most a third of the calls failed, of few at most half."""
         judged = self.calls - self.refused
-        return judged > 0 and self.failed <= MOST * judged
+        return judged > 0 and self.failed <= judged * (MOST if judged >= FEW else HALF)
 
     @property
     def share(self) -> float:

@@ -241,6 +241,7 @@ class Admission:
                     self._settle_doubt(owner)
                 finally:
                     self._asking.release()
+                rest(self._clock.now())  # the lease lasts on
             else:
                 rest(self._clock.now() + POLL)
 

@@ -5,10 +5,11 @@ All that they have in common is read and reserved once, and their steps are made
 is served as if it had come by itself.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
@@ -24,6 +25,7 @@ from shared.engine.lane.window import LOOK, WindowCalls
 from shared.engine.pool import Pending, Pool
 from shared.ports import Control, Loaded
 
+_LOG: Final = logging.getLogger(__name__)
 T = TypeVar("T")
 Result = PointerResult | Exception
 
@@ -55,6 +57,8 @@ class _Group:
     lease_calls: LeaseCalls
     name: str
     deadline: Seconds
+    held: list[Lease] = field(default_factory=list)
+    """Leases whose calls have not ended: all are kept while one is waited for."""
     ends: dict[int, Pending[PointerResult]] = field(default_factory=dict)
     results: dict[int, Result] = field(default_factory=dict)
 
@@ -147,7 +151,8 @@ class GroupSender(Sender):
                 group.end(i, self._serve, lease, group.deadline)
                 continue
             pace = own
-            members.append(_Member(i, lease, wanted, self._windows(lease, group.lease_calls, group.deadline), first))
+            windows = self._windows(lease, group.lease_calls, lambda: self._keep_each(group))
+            members.append(_Member(i, lease, wanted, windows, first))
             count, first = count + wanted.count, first + wanted.slots
         return members
 
@@ -236,6 +241,7 @@ class GroupSender(Sender):
                 continue
             if m.parcels:
                 claimed.append(m)
+                group.held.append(m.lease)
             else:
                 group.end(m.place, self._told, m)
         return claimed
@@ -250,6 +256,7 @@ class GroupSender(Sender):
                     continue
                 if m.windows.ended:
                     self._admission.hand_on(m.lease.ledger.owner)
+                    group.held.remove(m.lease)
                     group.end(m.place, self._told, m)
                 else:
                     waiting.append(m)
@@ -259,6 +266,15 @@ class GroupSender(Sender):
                 spare()
             if calling:
                 group.lease_calls.rest(self._clock.now() + LOOK)
+
+    def _keep_each(self, group: _Group) -> None:
+        for lease in group.held:
+            before = lease.end
+            try:
+                self._keep_lease(lease, group.deadline)
+            except Exception:  # noqa: BLE001 - the next look tries again; one that runs out is found lost at its end
+                _LOG.exception("lease not kept", extra={"job": lease.job.id})
+                lease.end = before
 
     def _told(self, m: _Member) -> PointerResult:
         """End a lease whose calls have ended; after a fault, all that is known is written."""
@@ -285,4 +301,6 @@ class GroupSender(Sender):
             self._give_up(m.lease, m.windows)
             raise fault
 
+        if m.lease in group.held:
+            group.held.remove(m.lease)
         group.end(m.place, give_up)

@@ -148,7 +148,7 @@ class Sender:
     def _serve(self, lease: Lease, deadline: Seconds, spare: Callable[[], None] = lambda: None) -> PointerResult:
         """Serve a lease that was loaded; arguments, result and errors as of `work`."""
         lease_calls = self._calls.lease(self._threads())
-        windows = self._windows(lease, lease_calls, deadline)
+        windows = self._windows(lease, lease_calls, lambda: self._keep_lease(lease, deadline))
         try:
             with lease_calls, self._slot_client.place() as place:
                 lease.hint = LeaseHint(place, lease.job.id, lease.ledger.chunk, lease.ledger.epoch)
@@ -159,7 +159,7 @@ class Sender:
             raise
         return self._conclude(lease)
 
-    def _windows(self, lease: Lease, lease_calls: LeaseCalls, deadline: Seconds) -> WindowCalls:
+    def _windows(self, lease: Lease, lease_calls: LeaseCalls, keep: Callable[[], None]) -> WindowCalls:
         return WindowCalls(
             lease,
             lease_calls,
@@ -167,7 +167,7 @@ class Sender:
             slot_client=self._slot_client,
             clock=self._clock,
             call_timeout=self._call_timeout,
-            keep=lambda: self._keep_lease(lease, deadline),
+            keep=keep,
         )
 
     def _conclude(self, lease: Lease) -> PointerResult:

@@ -103,7 +103,6 @@ class WindowCalls:
         """Wait until at most so many recipients' answers are to come."""
         self._take()
         while self.unanswered > most:
-            self._keep()
             self._look(self._clock.now() + LOOK)
 
     def rest(self, until: Seconds, *, answered: bool = False) -> None:
@@ -207,6 +206,7 @@ class WindowCalls:
         return self._slot_client.outdated(self._rate) or (tried and self._slot_client.takes_none())
 
     def _look(self, until: Seconds) -> None:
+        self._keep()
         self._lease_calls.rest(until)
         self._take()
 
