@@ -3,8 +3,8 @@
 Assumed beside what `cost` assumes: 2 KB of HTML, a provider that answers after 0.1 s, and workers of 512 MB.
 
 - *Quiet*: a message a minute or so. Every function is started for only this message.
-- *Busy*: twenty at a time. A sender has two pointers side by side. The logger serves the messages of a second or five
-  at once, and so does the tracker. The event sources of queues get ten messages in a request.
+- *Busy*: twenty at a time. A sender serves ten together. The logger serves the messages of a second or five at once,
+  and so does the tracker. The event sources of queues get ten messages in a request.
 """
 
 from dataclasses import replace
@@ -30,12 +30,14 @@ from benchmarks.rig import prices
 from benchmarks.rig.mail import recipients
 from benchmarks.rig.scenarios import BODY, lane_of, warm, words
 from benchmarks.rig.world import World, world
-from shared.contracts import ProviderEvent
+from cli.checks.account import SINGLES_PER_WORKER
+from shared.contracts import Credential, ProviderEvent
 
 RATE: Final = 150.0
 BUSY: Final = 20
-SENDER_POINTERS: Final = 2
-"""infra/functions/lane.py, BATCH."""
+GROUP: Final = Credential("one", "sendgrid", "email", RATE).group
+SENDER_SECONDS: Final = 1 / SINGLES_PER_WORKER
+"""Of a sender for each message of a group, whose processor is what it waits for."""
 PROVIDER_SECONDS: Final = 0.1
 POINTER_BYTES: Final = 100
 HOOKS_GB: Final = 1.0
@@ -70,8 +72,8 @@ def bill(name: str, *, count: int, kinds: tuple[str, ...] = (DELIVERED,), sns: b
         wire_calls, wire_bytes, before = w.wire.calls, w.wire.sent, w.stored()
         jobs = [w.post(recipients(1), BODY) for _ in range(count)]
         _api(out, w, count)
-        w.send()
-        _sent(out, w, count, busy=busy)
+        w.send(GROUP if busy else 1)
+        _sent(out, w, count, GROUP if busy else 1)
         out.add("egress", (w.wire.sent - wire_bytes + WIRE_BYTES * (w.wire.calls - wire_calls)) / GB * prices.EGRESS_GB)
         w.log(count)
         _run(out, w, gathered=_gathered(w, jobs))
@@ -101,12 +103,11 @@ def _api(out: Bill, w: World, count: int) -> None:
     function(out, count, tally.aws_calls, API_GB)
 
 
-def _sent(out: Bill, w: World, count: int, *, busy: bool) -> None:
-    """Add the senders: those of two pointers last as long as those of one."""
+def _sent(out: Bill, w: World, count: int, each: int) -> None:
+    """Add the senders. `each`: messages of an invocation."""
     tally = w.take()
     dynamo(out, tally)
-    each = SENDER_POINTERS if busy else 1
-    seconds = tally.aws_calls / count * CALL_SECONDS + PROVIDER_SECONDS + BASE_SECONDS
+    seconds = max(tally.aws_calls / count * CALL_SECONDS, each * SENDER_SECONDS) + PROVIDER_SECONDS + BASE_SECONDS
     function(out, count / each, 0, MEMORY_GB, seconds * count / each)
     received(out, count, each, POINTER_BYTES, fair=True)
 

@@ -254,9 +254,9 @@ class World:
                 self.send()
             self.log(together)
 
-    def send(self) -> None:
-        """Start senders until no pointer waits."""
-        while sum(self._send(c) for c in self._queues):
+    def send(self, together: int = 1) -> None:
+        """Start senders until no pointer waits. `together`: pointers to small jobs of one invocation."""
+        while sum(self._send(c, together) for c in self._queues):
             continue
 
     def ingest(self) -> None:
@@ -275,19 +275,21 @@ class World:
         with self._here(""):
             self._run("plan", {"Records": [{"eventName": "MODIFY", "dynamodb": {"NewImage": image}}]})
 
-    def _send(self, credential: str) -> bool:
+    def _send(self, credential: str, together: int = 1) -> bool:
         url = self._queues[credential]
-        return any(self._receive(queue, "send", credential) for queue in (url + contracts.EXPRESS_SUFFIX, url))
+        small = self._receive(url + contracts.EXPRESS_SUFFIX, "send", credential, most=together)
+        return small or self._receive(url, "send", credential)
 
-    def _receive(self, queue: str, function: str, credential: str = "") -> bool:
-        """Start a function for one message of a queue; False if there is none."""
-        got = self._sqs.receive_message(QueueUrl=queue).get("Messages", [])
+    def _receive(self, queue: str, function: str, credential: str = "", *, most: int = 1) -> bool:
+        """Start a function for up to `most` messages of a queue; False if there is none."""
+        got = self._sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=most).get("Messages", [])
+        for message in got:
+            self._sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
         if not got:
             return False
-        self._sqs.delete_message(QueueUrl=queue, ReceiptHandle=got[0]["ReceiptHandle"])
         with self._here(credential):
-            record = {"messageId": "m", "body": got[0]["Body"], "eventSourceARN": queue}
-            self._run(function, {"Records": [record]})
+            records = [{"messageId": x["MessageId"], "body": x["Body"], "eventSourceARN": queue} for x in got]
+            self._run(function, {"Records": records})
         return True
 
     def log(self, together: int = 1) -> None:

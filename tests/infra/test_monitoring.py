@@ -230,7 +230,7 @@ def test_what_alarms_cost_is_as_documented(aws: Template) -> None:
 
 
 def test_what_singles_and_idle_functions_assume_is_what_is_deployed() -> None:
-    assert singles.SENDER_POINTERS == lane.BATCH
+    assert cost.MEMORY_GB * 1024 == lane.SLOW_MB
     assert singles.HOOKS_GB * 1024 == hooks.GATHER_MB
     assert cost.API_GB * 1024 == api.MEMORY_MB
     memory = {x.what: x.gb * 1024 for x in rest.IDLE}
