@@ -168,19 +168,24 @@ class _Turns:
                 logger.exception("pointer failed", message_id=record["messageId"])
             self.failed += records
         else:
-            self._take(records, served)
+            self._take(turn, served)
         finally:
             self._happened.put((turn, True))
 
-    def _take(self, records: Sequence[Record], served: Served) -> None:
-        """Note what was done for pointers."""
-        for record in records:
+    def _take(self, turn: _Turn, served: Served) -> None:
+        """Note what was done for pointers; what was received has a line of its own, as it may be thousands."""
+        did: dict[str, str] = {}
+        for record in turn.records:
             name, result = served[record["messageId"]]
             if isinstance(result, Exception):
                 logger.error("pointer failed", message_id=record["messageId"], exc_info=result)
                 self.failed.append(record)
             else:
-                self.did[name] = result
+                did[name] = result
+        if turn.received:
+            logger.info("sent", credential=self.credential.id, did=did, failed=len(turn.records) - len(did))
+        else:
+            self.did |= did
 
     def _receive(self, beside: Record, most: int) -> list[Record]:
         """Receive other pointers from the queue of one; none if none waits, or too little time is left."""

@@ -258,6 +258,16 @@ def test_pointers_to_small_jobs_are_served_together_and_those_that_wait_after_a_
     assert sorted(stage.deleted) == [f"receipt-{job} {queue(express=True)}" for job in waiting]
 
 
+def test_a_line_of_the_log_names_few_of_many_jobs(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    stage.credential = replace(stage.credential, rate=500)
+    stage.waiting = {queue(express=True): [f"w{n:03}" for n in range(200)]}
+    caplog.set_level("INFO")
+    assert run(*((f"e{n}", 1) for n in range(10)), express=True) == []
+    named = [list(r.did) for r in caplog.records if r.message == "sent" and hasattr(r, "did")]
+    assert max(map(len, named)) <= 10
+    assert len({name for names in named for name in names}) == 210
+
+
 @pytest.mark.parametrize(("count", "taken"), [(1, 0), (9, 0), (10, 10)])
 def test_a_lone_message_costs_no_look_at_the_queue(stage: Stage, count: int, taken: int) -> None:
     stage.credential = replace(stage.credential, rate=500)
