@@ -171,7 +171,10 @@ def test_what_happens_to_an_account_without_endpoints_starts_no_function(streams
     assert named(streams.news()) == [(ACCOUNT, "job.stopped")]
 
 
-def test_a_single_message_of_an_account_without_endpoints_ends_unheard(streams: Streams, clock: FakeClock) -> None:
+@pytest.mark.parametrize("together", [False, True])
+def test_a_single_message_of_an_account_without_endpoints_ends_unheard(
+    streams: Streams, clock: FakeClock, *, together: bool
+) -> None:
     heard = []
     for audience in (Audience(), Audience(ACCOUNT)):
         records, parts = records_of(streams, audience), Parts(clock)
@@ -182,7 +185,10 @@ def test_a_single_message_of_an_account_without_endpoints_ends_unheard(streams: 
         words = [Entry(i, 1, Kind.ACCEPTED) for i in claimed[1]]
         ledger = streams.stores.ledgers.send_done(claimed[0], words, passing(clock))
         assert ledger is not None
-        assert records.fold(ledger, parts.job, finish=clock.ms) is not None
+        if together:
+            assert records.fold_jobs([(ledger, parts.job)], clock.ms)
+        else:
+            assert records.fold(ledger, parts.job, finish=clock.ms) is not None
         heard.append(named(streams.news()))
     assert heard == [[], [(ACCOUNT, "job.logged")]]
 

@@ -88,8 +88,14 @@ def test_a_list_of_long_rows_is_read_in_one_invocation(moto_dynamo: Any) -> None
 
 
 @pytest.mark.slow
-def test_a_job_whose_partitions_are_throttled_is_sent_whole_and_once(moto_dynamo: Any) -> None:
-    """At eight units a second for each partition, claims, joins or folds are refused now and then."""
+def test_a_job_whose_partitions_are_throttled_is_sent_whole_and_once(
+    moto_dynamo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At eight units a second for each partition, claims, joins or folds are refused now and then.
+
+    The pauses are drawn, and six short ones would not do for the acceptance.
+    """
+    monkeypatch.setattr(random, "random", random.Random(1).random)  # noqa: S311 - jitter
     made: list[Throttling] = []
 
     def stores(clock: FakeClock) -> MotoStores:

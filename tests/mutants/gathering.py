@@ -139,6 +139,15 @@ GATHERING: Final = (
         f"{_HANDLER}::test_an_event_says_the_same_each_time_it_is_handed_on",
     ),
     Mutant(
+        "jobs that end together start a function for accounts without endpoints",
+        8,
+        "shared/adapters/dynamo/jobs/folding.py",
+        "heard=self.heard",
+        "heard=True",
+        "tests/adapters/test_domain_events.py::"
+        "test_a_single_message_of_an_account_without_endpoints_ends_unheard[True]",
+    ),
+    Mutant(
         "a job that was unheard once stays so",
         3,
         "shared/adapters/dynamo/jobs/transitions.py",
