@@ -70,22 +70,22 @@ def measure() -> list[Row]:
     if heard.events != SCATTERED:
         raise RuntimeError("not every scattered event was delivered once")
     each = (one.wru - alone.wru) / SCATTERED, (one.aws_calls - alone.aws_calls) / SCATTERED
-    nobody, _ = shared(batch=None)
+    unheard, _ = shared(batch=None)
     return [
         counted(named(rows.HOOKS, "write units"), units / MESSAGES, UNITS, "WRU"),
         counted(named(rows.HOOKS, "AWS calls"), calls / MESSAGES, CALLS, "calls"),
         counted(named(rows.HOOKS_SCATTERED, "write units"), each[0], SCATTERED_UNITS, "WRU"),
         counted(named(rows.HOOKS_SCATTERED, "AWS calls"), each[1], SCATTERED_CALLS, "calls"),
-        *_together(rows.HOOKS_TOGETHER, nobody, batch=True, goals=(TOGETHER_UNITS, TOGETHER_CALLS)),
-        *_together(rows.HOOKS_SINGLY, nobody, batch=False, goals=(SINGLY_UNITS, TOGETHER_CALLS)),
+        *_together(rows.HOOKS_TOGETHER, unheard, batch=True, goals=(TOGETHER_UNITS, TOGETHER_CALLS)),
+        *_together(rows.HOOKS_SINGLY, unheard, batch=False, goals=(SINGLY_UNITS, TOGETHER_CALLS)),
     ]
 
 
-def _together(name: str, nobody: Tally, *, batch: bool, goals: tuple[float, float]) -> list[Row]:
+def _together(name: str, unheard: Tally, *, batch: bool, goals: tuple[float, float]) -> list[Row]:
     """Return what each of many words at a time adds, in write units and AWS calls.
 
     Args:
-        nobody: what the words take without an endpoint.
+        unheard: what the words take without an endpoint.
         batch: whether the endpoint takes batches.
         goals: in the same order.
     """
@@ -94,8 +94,8 @@ def _together(name: str, nobody: Tally, *, batch: bool, goals: tuple[float, floa
     if heard.events != count:
         raise RuntimeError("not every event of many was delivered once")
     return [
-        counted(named(name, "write units"), (tally.wru - nobody.wru) / count, goals[0], "WRU"),
-        counted(named(name, "AWS calls"), (tally.aws_calls - nobody.aws_calls) / count, goals[1], "calls"),
+        counted(named(name, "write units"), (tally.wru - unheard.wru) / count, goals[0], "WRU"),
+        counted(named(name, "AWS calls"), (tally.aws_calls - unheard.aws_calls) / count, goals[1], "calls"),
     ]
 
 

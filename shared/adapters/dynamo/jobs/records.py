@@ -163,16 +163,9 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         return Loaded(codec.job(job), codec.chunk(chunk), stored, breaker)
 
     def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
-        jobs: dict[str, Job] = {}
-        chunks: list[Chunk] = []
-        wanted = [keys.job(job) for job in {job for job, _ in places}]
-        for item in self._db.batch_get(self._records, wanted + [keys.chunk(*x) for x in set(places)]):
-            if item["sk"]["S"] == keys.JOB:
-                found = codec.job(item)
-                jobs[found.id] = found
-            else:
-                chunks.append(codec.chunk(item))
-        return {(x.job, x.number): (jobs[x.job], x) for x in chunks if x.job in jobs}
+        wanted = list(dict.fromkeys(places))
+        found = zip(wanted, self._load(wanted, "", content=False), strict=True)
+        return {place: (x.job, x.chunk) for place, x in found if x is not None}
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
         for table, key in ((self._records, keys.chunk(job, number)), (self._ops, keys.ledger(job, number))):
