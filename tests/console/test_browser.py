@@ -12,6 +12,8 @@ from tests.fakes.browser import browsing
 
 RENEWALS = "return performance.getEntriesByType('resource').filter((x) => x.name.includes('part=live')).length"
 """How many renewals the page got."""
+RESTS = "return !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
+"""Whether the page hears its clock: figures that were just replaced do not, until they have settled."""
 FLASHES = """
 window.flashes = 0;
 const look = () => {
@@ -78,6 +80,7 @@ def test_a_renewal_leaves_focus_pointer_and_times_as_they_are(console: Console, 
             wanted = browser.script(RENEWALS) + 1
             browser.script(TICK)
             browser.until(lambda: browser.script(RENEWALS) >= wanted, "the figures do not renew themselves")
+            browser.until(lambda: browser.script(RESTS), "the figures do not settle")
 
         def replaced() -> bool:
             return bool(browser.script("return !old.isConnected"))
@@ -117,6 +120,7 @@ def test_a_page_that_is_not_looked_at_asks_for_nothing(console: Console, address
         browser.until(lambda: browser.script("return ticks.length") == 1, "the page has no clock")
         browser.script(TICK)
         browser.until(lambda: browser.script(RENEWALS) == 1, "the figures do not renew themselves")
+        browser.until(lambda: browser.script(RESTS), "the figures do not settle")
         browser.script("away = true; document.dispatchEvent(new Event('visibilitychange')); ticks[0](); ticks[0]();")
         assert browser.script("return asked") == 1
         browser.script("away = false; document.dispatchEvent(new Event('visibilitychange'));")
