@@ -20,14 +20,13 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType
 
-from benchmarks.rig.filters import flat
 from benchmarks.rig.mail import prose
 from benchmarks.rig.meter import RECORDS_INDICES, Meter, Tally
 from benchmarks.rig.sizes import Item, kept_size
 from shared import contracts
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
-from shared.adapters.queues.redrive import matches
+from shared.adapters.reports import matches
 from shared.contracts import Credential, ProviderEvent, Settings
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
@@ -271,7 +270,7 @@ class World:
 
     def plan(self, job: str) -> None:
         """Start the planner for a job, as the stream of jobs does when one is READY or gives its credential back."""
-        image = {"job": {"S": job}}
+        image = {"job": {"S": job}, "state": {"S": "READY"}}
         with self._here(""):
             self._run("plan", {"Records": [{"eventName": "MODIFY", "dynamodb": {"NewImage": image}}]})
 
@@ -293,19 +292,26 @@ class World:
         return True
 
     def log(self, together: int = 1) -> None:
-        """Start the logger for the ledgers that pass the stream's filter, for so many at once."""
+        """Start what folds the ledgers that pass the streams' filters, for so many at once."""
+        for table, function, pattern in (
+            (TABLES.ops, "log", contracts.LOG_STREAM_FILTER),
+            (TABLES.records, "plan", contracts.PLAN_STREAM_FILTERS[-1]),
+        ):
+            found = self._changed(table, pattern)
+            for start in range(0, len(found), together):
+                with self._here(""):
+                    self._run(function, {"Records": found[start : start + together]})
+
+    def _changed(self, table: str, pattern: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """Return a stream's records of ledgers that pass its filter, and were not returned before."""
         found: list[Mapping[str, Any]] = []
-        pattern = contracts.LOG_STREAM_FILTER["dynamodb"]["NewImage"]
-        for image in _ledgers():
+        for image in _items(table):
+            record = {"eventName": "MODIFY", "dynamodb": {"NewImage": image}}
             name = (image["pk"]["S"], image["sk"]["S"])
-            version = int(image["version"]["N"])
-            passes = all(image.get(k, {}).get(kind) in allowed for k, kind, allowed in flat(pattern))
-            if self._seen.get(name) != version and passes:
+            if matches(pattern, record) and self._seen.get(name) != (version := codec.ledger(image).version):
                 self._seen[name] = version
-                found.append({"eventName": "MODIFY", "dynamodb": {"NewImage": image}})
-        for start in range(0, len(found), together):
-            with self._here(""):
-                self._run("log", {"Records": found[start : start + together]})
+                found.append(record)
+        return sorted(found, key=lambda x: str(x["dynamodb"]["NewImage"]["pk"]))
 
     def hears(self, job: str) -> bool:
         """Tell whether a write of a job, as it is now, starts the function that makes webhooks."""
@@ -401,7 +407,3 @@ def _items(table: str) -> list[dict[str, Any]]:
 
 def _entries(table: str, item: Item) -> list[Item | None]:
     return [x.entry(item) for x in RECORDS_INDICES] if table == TABLES.records else []
-
-
-def _ledgers() -> list[dict[str, Any]]:
-    return sorted((i for i in _items(TABLES.ops) if "cells" in i), key=lambda i: (i["pk"]["S"], i["sk"]["S"]))

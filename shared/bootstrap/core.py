@@ -12,6 +12,7 @@ from shared.adapters.dynamo.audit import DynamoAcceptances, DynamoJournal
 from shared.adapters.dynamo.client import CONFIG, Dynamo, answered_at
 from shared.adapters.dynamo.homes import Homes
 from shared.adapters.dynamo.hooks.listeners import DynamoListeners
+from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers, in_stream
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.s3.blobs import S3Blobs
@@ -128,7 +129,7 @@ class Core:
 
     # Stores
 
-    ledgers = part(lambda d: DynamoLedgers(d.dynamo, d.ops_table))
+    ledgers = part(lambda d: DynamoLedgers(d.dynamo, JobTables(d.records_table, d.ops_table)))
     ledgers_in = staticmethod(in_stream)
     blobs = part(lambda d: S3Blobs(lambda: d.aws.client("s3"), d.env.get(contracts.ENV_BUCKET, "")))
     """Large contents."""

@@ -17,8 +17,8 @@ ONCE: Final = (
         "claim without condition",
         1,
         "shared/adapters/dynamo/codec.py",
-        '"ConditionExpression": "#version = :version",',
-        '"ConditionExpression": "#version = :version OR attribute_exists(pk)",',
+        '"ConditionExpression": "#guard = :guard",',
+        '"ConditionExpression": "#guard = :guard OR attribute_exists(pk)",',
         "tests/contracts/test_ledgers.py::test_a_claim_under_a_lost_lease_takes_nothing_and_leaves_its_words[dynamo]",
     ),
     Mutant(

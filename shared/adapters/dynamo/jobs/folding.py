@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
-from shared.adapters.dynamo.jobs import contents
+from shared.adapters.dynamo.jobs import contents, ledger_writes
+from shared.adapters.dynamo.jobs.ledger_writes import JobTables, replaced, together
 from shared.adapters.dynamo.jobs.transitions import PLACED, UNHEARD, place
 from shared.domain.content.content import Content
+from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.job import Job, add_figures, stats_of
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
@@ -18,7 +20,7 @@ from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
 from shared.domain.times import Millis
 
 
-def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
+def fold_all(db: Dynamo, tables: JobTables, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
     """Add the new figures of several ledgers to their job and the day's stats in one transaction.
 
     A ledger that has changed cancels the transaction, which then returns its present state. See `ports.Records`.
@@ -27,29 +29,30 @@ def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job:
     if not changes:
         return {}
     try:
-        db.call("transact_write_items", TransactItems=_folds(records, ops, job, changes))
+        db.call("transact_write_items", TransactItems=_folds(tables, job, changes))
     except Cancelled as lost:
         moved = [i for i, code in enumerate(lost.codes) if code == "ConditionalCheckFailed"]
         if not moved:
             raise
         if moved[-1] >= len(changes):
             return dict.fromkeys(x.chunk for x in ledgers)  # the job has gone
-        return {changes[i][0].chunk: _ledger(lost.items[i]) for i in moved}
+        return {changes[i][0].chunk: ledger_writes.stored(lost.items[i]) for i in moved}
     return {}
 
 
-def _folds(records: str, ops: str, job: Job, changes: Sequence[tuple[Ledger, Ledger, Sequence[int]]]) -> list[Item]:
+def _folds(tables: JobTables, job: Job, changes: Sequence[tuple[Ledger, Ledger, Sequence[int]]]) -> list[Item]:
     """Return the actions that fold ledgers. `changes`: each ledger as read and as folded, and its new figures."""
     delta = _sums(d for _, _, d in changes)
     stats = _sums(rules.for_stats(old, d) for old, _, d in changes)
-    marks = [mark_folded(ops, old, new) for old, new, _ in changes]
-    return [*marks, add_counts(records, job, delta, finish=None), *more_stats(records, job, stats)]
+    marks = [replaced(tables, old, new) for old, new, _ in changes]
+    counts = add_counts(tables.records, job, delta, finish=None)
+    written = together(marks[0], counts) if len(marks) == 1 else [*({"Update": x} for x in marks), counts]
+    return [*written, *more_stats(tables.records, job, stats)]
 
 
 def fold_jobs(
     db: Dynamo,
-    records: str,
-    ops: str,
+    tables: JobTables,
     ledgers: Sequence[tuple[Ledger, Job]],
     *,
     finish: Millis,
@@ -69,11 +72,12 @@ def fold_jobs(
         _Fold(ledger, job, *folded, heard(job)) for ledger, job in ledgers if (folded := rules.fold(ledger)) is not None
     ]
     while left:
-        pairs = [action for x in left for action in x.actions(records, ops, finish=finish, archive=archive)]
-        moved = _moved(db, [*pairs, *_joint_stats(records, left)])
+        actions = [(x, action) for x in left for action in x.actions(tables, finish=finish, archive=archive)]
+        moved = _moved(db, [*(action for _, action in actions), *_joint_stats(tables.records, left)])
         if not moved:
             return {x.job.id: x.done(finish) for x in left}
-        left = [x for i, x in enumerate(left) if not moved & {2 * i, 2 * i + 1}]
+        gone = [actions[i][0] for i in moved]
+        left = [x for x in left if x not in gone]
     return {}
 
 
@@ -95,11 +99,11 @@ class _Fold:
     delta: Sequence[int]
     heard: bool
 
-    def actions(self, records: str, ops: str, *, finish: Millis, archive: int | None) -> tuple[Item, Item]:
+    def actions(self, tables: JobTables, *, finish: Millis, archive: int | None) -> list[Item]:
         """Return the actions that write the ledger and the job; `finish` and `archive` as of `fold_jobs`."""
         ends = finish if self.old.status is LedgerStatus.DONE else None
-        counts = add_counts(records, self.job, self.delta, finish=ends, archive=archive, heard=self.heard)
-        return mark_folded(ops, self.old, self.new), counts
+        counts = add_counts(tables.records, self.job, self.delta, finish=ends, archive=archive, heard=self.heard)
+        return together(replaced(tables, self.old, self.new), counts)
 
     def done(self, finish: Millis) -> tuple[Ledger, Job | None]:
         """Return the ledger as folded, and the job if that ended it. `finish`: Unix milliseconds."""
@@ -146,33 +150,16 @@ def more_stats(table: str, job: Job, delta: Sequence[int]) -> list[Item]:
     return [add_stats(table, job, delta)] if not job.test and any(delta) else []
 
 
-def _ledger(item: Item | None) -> Ledger | None:
-    return codec.ledger(item) if item is not None else None
-
-
-def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
-    """Return the action that records in an unchanged ledger which figures are counted."""
-    return {
-        "Update": {
-            "TableName": table,
-            "Key": keys.ledger(old.job, old.chunk),
-            "UpdateExpression": "SET folded = :folded, version = :new REMOVE dirty, uncounted",
-            "ConditionExpression": "version = :old",
-            "ExpressionAttributeValues": {
-                ":folded": {"B": rules.pack(new.folded)},
-                ":new": n(new.version),
-                ":old": n(old.version),
-            },
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-    }
-
-
 def _additions(job: Job, delta: Sequence[int]) -> tuple[list[str], dict[str, str], Item]:
-    """Return the expressions that add figures to a job, and the names and values in them."""
+    """Return the expressions that add figures to a job, and the names and values in them.
+
+    A small job's figures are what its ledger has folded.
+    """
     values: Item = {":one": n(1)}
     names: dict[str, str] = {}
     sets = ["version = version + :one"]
+    if is_small(job.id):
+        return sets, names, values
     for i, (k, d) in enumerate(zip(COUNT_KEYS, delta, strict=False)):
         if d:
             names |= {"#counts": "counts", f"#c{i}": k}
@@ -239,7 +226,7 @@ class Accepting:
     def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
         self._db = dynamo
         self._records = records
-        self._ops = ops
+        self._tables = JobTables(records, ops)
         self._blobs = blobs
 
     def _accept(self, made: PreparedJob, content: Content) -> list[Item]:
@@ -247,15 +234,17 @@ class Accepting:
 
         If a ledger is uncounted, its first fold counts the job's messages in the stats, and no action does.
         """
+        small = is_small(made.job.id)
         parts = [(self._records, x) for x in contents.items(made.job, made.chunks, content, self._blobs)]
-        self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
+        apart = () if small else made.ledgers
+        self._db.batch_put([*parts, *((self._tables.ops, codec.ledger_item(x)) for x in apart)])
         counted = not any(x.uncounted for x in made.ledgers)
-        return [put_job(self._records, made.job), *(first_stats(self._records, made.job) if counted else ())]
+        item = codec.small_item(made.job, made.ledgers[0]) if small else codec.job_item(made.job)
+        return [put_job(self._records, item), *(first_stats(self._records, made.job) if counted else ())]
 
 
-def put_job(table: str, job: Job) -> Item:
+def put_job(table: str, item: Item) -> Item:
     """Return the action that stores a new job."""
-    item = codec.job_item(job)
     return {"Put": {"TableName": table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
-from shared.adapters.dynamo.jobs import contents, folding, reservation, transitions
+from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.recipients import watermarks
 from shared.adapters.dynamo.recipients.suppressing import SuppressionWrites
@@ -49,6 +49,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     ) -> None:
         super().__init__(dynamo, records=records, archive=archive)
         self._ops = ops
+        self._tables = ledger_writes.JobTables(records, ops)
         self._blobs = blobs
         self._listeners = listeners
 
@@ -168,7 +169,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         return {place: (x.job, x.chunk) for place, x in found if x is not None}
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
-        for table, key in ((self._records, keys.chunk(job, number)), (self._ops, keys.ledger(job, number))):
+        for table, key in ((self._records, keys.chunk(job, number)), self._tables.ledger(job, number)):
             self._keep(table, key, until)
 
     def keep_job(self, job: Job, until: int) -> None:
@@ -303,8 +304,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         new, delta = folded
         heard = finish is None or self._is_heard(job, Change.LOG)
         actions = [
-            folding.mark_folded(self._ops, ledger, new),
-            folding.add_counts(self._records, job, delta, finish=finish, archive=self._archive, heard=heard),
+            *ledger_writes.together(
+                ledger_writes.replaced(self._tables, ledger, new),
+                folding.add_counts(self._records, job, delta, finish=finish, archive=self._archive, heard=heard),
+            ),
             *folding.more_stats(self._records, job, rules.for_stats(ledger, delta)),
         ]
         if not self._db.together(actions):
@@ -318,8 +321,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     ) -> Mapping[str, tuple[Ledger, Job | None]]:
         return folding.fold_jobs(
             self._db,
-            self._records,
-            self._ops,
+            self._tables,
             ledgers,
             finish=finish,
             archive=self._archive,
@@ -327,15 +329,17 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         )
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
-        return folding.fold_all(self._db, self._records, self._ops, ledgers, job)
+        return folding.fold_all(self._db, self._tables, ledgers, job)
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
-        logged = transitions.still_logged(self._records, job)
-        return self._db.together([{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}])
+        return self._write_with(old, new, {"ConditionCheck": transitions.still_logged(self._records, job)})
 
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
-        update = transitions.reopen(self._records, job)
-        return self._db.together([{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}])
+        return self._write_with(old, new, {"Update": transitions.reopen(self._records, job)})
+
+    def _write_with(self, old: Ledger, new: Ledger, job: Item) -> bool:
+        """Write a ledger with an action on its job; False if one of the two has moved on."""
+        return self._db.together(ledger_writes.together(ledger_writes.replaced(self._tables, old, new), job))
 
 
 def _name(item: Item) -> _Name:
