@@ -1,4 +1,4 @@
-"""Changed ledgers in the tables' streams: both readers fold them, and then let the products that listen hear of it."""
+"""Changed ledgers in the tables' streams: both readers fold them, and call the products that listen."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -10,6 +10,7 @@ import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from typing import Any, Final
 from unittest.mock import Mock, patch
@@ -20,14 +21,14 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType
 
-from benchmarks.rig.mail import prose
+from benchmarks.rig.mail import prose, recipients
 from benchmarks.rig.meter import RECORDS_INDICES, Meter, Tally
 from benchmarks.rig.sizes import Item, kept_size
 from shared import contracts
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.reports import matches
-from shared.contracts import Credential, ProviderEvent, Settings
+from shared.contracts import Credential, ProviderEvent, Routing, Settings
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
@@ -178,8 +179,19 @@ class World:
 
     # What AWS starts
 
-    def post(self, people: Sequence[Recipient], body: int) -> str:
-        """Post a batch of `body` bytes of HTML to the API, in a process that knows no key yet, and return its job."""
+    def post_each(self, count: int, body: int) -> list[str]:
+        """Post as many single messages of `body` bytes of HTML to one process of the API, and return their jobs."""
+        from functions.api import services  # noqa: PLC0415
+
+        process = services.build(self.deployment)
+        return [self.post(recipients(1), body, process=lambda: process) for _ in range(count)]
+
+    def post(self, people: Sequence[Recipient], body: int, *, process: Callable[[], Any] | None = None) -> str:
+        """Post a batch of `body` bytes of HTML to the API, and return its job.
+
+        Args:
+            process: returns what the API's process has made and knows; None: it is new, and knows no key.
+        """
         batch = {
             "from": "Example News <news@example.com>",
             "to": [f"{p.display} <{p.address}>" for p in people],
@@ -187,15 +199,24 @@ class World:
             "body": prose(body),
             "name": "weekly",
         }
-        return str(self.ask("POST", "/batches", json.dumps(batch))["job_id"])
+        return str(self.ask("POST", "/batches", json.dumps(batch), process=process)["job_id"])
 
-    def ask(self, method: str, path: str, body: str, media_type: str = "application/json", login: str = "") -> Any:
-        """Return the API's JSON to a request that must succeed, in a process that knows no key yet.
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: str,
+        media_type: str = "application/json",
+        login: str = "",
+        process: Callable[[], Any] | None = None,
+    ) -> Any:
+        """Return the API's JSON to a request that must succeed.
 
         Args:
             method: of the request, as its path.
             path: without a query.
             login: `name:password` of a notifier; empty: the account's key is sent.
+            process: as of `post`.
         """
         from functions.api import services  # noqa: PLC0415
         from functions.api.handler import respond  # noqa: PLC0415
@@ -210,7 +231,7 @@ class World:
             "body": body,
             "isBase64Encoded": False,
         }
-        answer = respond(event, "bench", lambda: services.build(self.deployment))
+        answer = respond(event, "bench", process or (lambda: services.build(self.deployment)))
         if not 200 <= answer["statusCode"] < 300:  # noqa: PLR2004 - the class of HTTP successes
             raise RuntimeError(f"not accepted: {answer['body']}")
         return json.loads(answer["body"])
@@ -367,9 +388,14 @@ class World:
 
 
 @contextmanager
-def world(*, rate: float, per_call: int = 1) -> Iterator[World]:
-    """Make a deployment whose credentials send `rate` messages a second in calls of `per_call`."""
-    with deployed(settings(rate, per_call), Wire()) as made:
+def world(*, rate: float, per_call: int = 1, spread: bool = True) -> Iterator[World]:
+    """Make a deployment whose credentials send `rate` messages a second in calls of `per_call`.
+
+    Args:
+        spread: jobs begin at each of two credentials, by their ids, which are drawn; False: all begin at the first.
+    """
+    config = settings(rate, per_call)
+    with deployed(config if spread else replace(config, routing={"email": Routing.ORDERED}), Wire()) as made:
         yield made
 
 

@@ -170,7 +170,12 @@ class UseCases(Core):
     """Folds ledgers and finalises jobs."""
     tracker = part(
         lambda d: track.Tracker(
-            records=d.records, ledgers=d.ledgers, recovery=d.recovery, clock=d.clock, pool=pool.ThreadPool()
+            records=d.records,
+            ledgers=d.ledgers,
+            recovery=d.recovery,
+            clock=d.clock,
+            pool=pool.ThreadPool(),
+            listeners=d.audience,
         )
     )
     """Joins feedback."""

@@ -17,6 +17,7 @@ from shared.adapters.dynamo.credentials.lease_hints import DynamoHints
 from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.adapters.dynamo.credentials.switchboard import DynamoHolds, Switchboard
 from shared.adapters.dynamo.homes import Homes
+from shared.adapters.dynamo.hooks.keys import listeners
 from shared.adapters.dynamo.jobs.bookmarks import DynamoBookmarks
 from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
@@ -129,6 +130,7 @@ class MotoStores:
         self.tap = tap or Tap()
         self.tables = create_tables(client)
         self.blobs = FakeBlobs()
+        self.heard: set[str] = set()
         self.listener: Callable[[Ledger], None] = lambda _ledger: None
         tapped = TappedClient(client, self.tap, self._updated)
         self.dynamo = Dynamo(tapped, sleep=clock.sleep, homes=self.tables.alone)
@@ -157,6 +159,12 @@ class MotoStores:
     def pause(self, account: str) -> None:
         """Pause an account, or everything if the name is empty."""
         self.switchboard.pause(Switch(account=account), by=SYSTEM, reason="why")
+
+    def hear(self, namespace: str) -> None:
+        """Let a namespace have an endpoint."""
+        item = {**listeners(namespace), "namespaces": {"SS": [namespace]}}
+        self.client.put_item(TableName=self.tables.records, Item=item)
+        self.heard.add(namespace)
 
     def unpause(self, account: str) -> None:
         """End a pause."""

@@ -24,6 +24,7 @@ from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
 from tests.mutants.runs import RUNS
+from tests.mutants.small import SMALL
 from tests.mutants.spool import SPOOL
 from tests.mutants.switches import SWITCHES
 from tests.mutants.team import TEAM
@@ -42,6 +43,7 @@ MUTANTS: Final = (
         "tests/engine/test_fairness.py::test_small_jobs_use_the_express_queue_whichever_code_sends_pointers[1-True]",
     ),
     *ONCE,
+    *SMALL,
     *SPOOL,
     *RELAY,
     *MAILS,

@@ -290,6 +290,23 @@ def detail(item: Mapping[str, Any]) -> Detail:
     )
 
 
+WINDOW: Final = "window"
+"""The attribute of a small job's item that holds the detail of its first lease."""
+
+
+def window_map(x: Detail) -> Item:
+    """Return a window detail as an attribute of a small job's item."""
+    return {"M": {k: v for k, v in detail_item(x).items() if k not in ("pk", "ttl")}}
+
+
+def window(item: Mapping[str, Any]) -> Detail | None:
+    """Read the window detail in a small job's item; None if there is none."""
+    if WINDOW not in item:
+        return None
+    own = item[WINDOW]["M"]
+    return detail({**own, "pk": s(keys.details_pk(item["job"]["S"], 0)), "ttl": item["ttl"]})
+
+
 def feedback_item(x: FeedbackDetail) -> Item:
     """Return a feedback detail's item."""
     return {

@@ -13,11 +13,13 @@ from shared.adapters.dynamo.jobs.transitions import PLACED, UNHEARD, place
 from shared.domain.content.content import Content
 from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.details import Detail
 from shared.domain.jobs.job import Job, add_figures, stats_of
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
 from shared.domain.times import Millis
+from shared.ports import JobEnd
 
 
 def fold_all(db: Dynamo, tables: JobTables, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
@@ -71,6 +73,18 @@ def fold_jobs(
     left = [
         _Fold(ledger, job, *folded, heard(job)) for ledger, job in ledgers if (folded := rules.fold(ledger)) is not None
     ]
+    return _write(db, tables, left, finish=finish, archive=archive)
+
+
+def end_jobs(db: Dynamo, tables: JobTables, ends: Sequence[JobEnd], *, finish: Millis, archive: int | None) -> set[str]:
+    """Release, fold and end small jobs in one transaction; see `ports.Records`, and `fold_jobs` for the arguments."""
+    return set(_write(db, tables, [_Fold.of_end(x) for x in ends], finish=finish, archive=archive))
+
+
+def _write(
+    db: Dynamo, tables: JobTables, left: list["_Fold"], *, finish: Millis, archive: int | None
+) -> dict[str, tuple[Ledger, Job | None]]:
+    """Write folds in one transaction, which is repeated without those that have moved on; return the others by job."""
     while left:
         actions = [(x, action) for x in left for action in x.actions(tables, finish=finish, archive=archive)]
         moved = _moved(db, [*(action for _, action in actions), *_joint_stats(tables.records, left)])
@@ -91,6 +105,7 @@ class _Fold:
         new: the ledger as folded.
         delta: what is added to the job.
         heard: as of `fold_jobs`.
+        detail: what is stored with it of a window; None for nothing.
     """
 
     old: Ledger
@@ -98,16 +113,29 @@ class _Fold:
     new: Ledger
     delta: Sequence[int]
     heard: bool
+    detail: Detail | None = None
+
+    @classmethod
+    def of_end(cls, x: JobEnd) -> "_Fold":
+        """Return the fold that a release makes with it: one write, so one version more."""
+        new, delta = rules.fold(x.released) or (x.released, (0,) * len(x.released.folded))
+        return cls(x.held, x.job, replace(new, version=x.held.version + 1), delta, heard=False, detail=x.detail)
+
+    @property
+    def ends(self) -> bool:
+        """Tell whether it ends its job."""
+        return self.new.status is LedgerStatus.DONE and self.job.state is not JobState.LOGGED
 
     def actions(self, tables: JobTables, *, finish: Millis, archive: int | None) -> list[Item]:
         """Return the actions that write the ledger and the job; `finish` and `archive` as of `fold_jobs`."""
-        ends = finish if self.old.status is LedgerStatus.DONE else None
+        ends = finish if self.ends else None
         counts = add_counts(tables.records, self.job, self.delta, finish=ends, archive=archive, heard=self.heard)
-        return together(replaced(tables, self.old, self.new), counts)
+        window = {codec.WINDOW: codec.window_map(self.detail)} if self.detail is not None else None
+        return together(replaced(tables, self.old, self.new, window), counts)
 
     def done(self, finish: Millis) -> tuple[Ledger, Job | None]:
         """Return the ledger as folded, and the job if that ended it. `finish`: Unix milliseconds."""
-        return self.new, ended(self.job, self.delta, finish) if self.old.status is LedgerStatus.DONE else None
+        return self.new, ended(self.job, self.delta, finish) if self.ends else None
 
 
 def _moved(db: Dynamo, actions: Sequence[Item]) -> set[int]:

@@ -29,12 +29,16 @@ class JobTables:
         return (self.records, keys.job(job)) if small else (self.ops, keys.ledger(job, chunk))
 
 
-def replaced(tables: JobTables, old: Ledger, new: Ledger) -> Item:
-    """Return the update of a ledger, on the condition that its version is unchanged."""
+def replaced(tables: JobTables, old: Ledger, new: Ledger, more: Item | None = None) -> Item:
+    """Return the update of a ledger, on the condition that its version is unchanged.
+
+    Args:
+        more: further attributes of the item that are set with it.
+    """
     table, key = tables.ledger(old.job, old.chunk)
     before, after = codec.ledger_fields(old), codec.ledger_fields(new)
     of = codec.of_ledger(old.job)
-    changes = {of + k: v for k, v in after.items() if before.get(k) != v}
+    changes = {of + k: v for k, v in after.items() if before.get(k) != v} | (more or {})
     return codec.guarded(table, key, changes, [of + k for k in before if k not in after], of + "version", old.version)
 
 

@@ -1,11 +1,14 @@
 """Jobs, chunks, contents and details on DynamoDB, and the transactions that tie ledgers and jobs together."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
+from shared.adapters.dynamo.hooks.keys import listeners
+from shared.adapters.dynamo.hooks.listeners import listed
 from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.recipients import watermarks
@@ -13,6 +16,7 @@ from shared.adapters.dynamo.recipients.suppressing import SuppressionWrites
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
 from shared.domain.hooks.endpoint import DEPLOYMENT
+from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
@@ -23,7 +27,7 @@ from shared.domain.jobs.states import Change, JobState
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
-from shared.ports import Changed, Control, Idempotency, Listeners, Loaded, Mismatch, Replay, Stored
+from shared.ports import Changed, Control, Idempotency, JobEnd, Listeners, Loaded, Mismatch, Replay, Stored
 
 _NEW: Final = "attribute_not_exists(pk)"
 _Name = tuple[str, str]
@@ -96,12 +100,15 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
                 keys.job(job),
                 (keys.account_control(account), keys.system_control()),
                 keys.latest_suppression(namespace(account, test=test)),
+                namespace(account, test=test),
             )
             for job, account, test in wanted
         ]
-        items, breaker = self._with_breaker([k for job, held, latest in of for k in (job, *held, latest)], lane)
+        hearing = {name: listeners(name) for _, _, _, name in of}
+        wanted_keys = [k for job, held, latest, name in of for k in (job, *held, latest, hearing[name])]
+        items, breaker = self._with_breaker(wanted_keys, lane)
         out = []
-        for job, held, latest in of:
+        for job, held, latest, name in of:
             found, suppressed = items.get(_name(job)), items.get(_name(latest))
             paused = any("paused" in x or "suspended" in x for k in held if (x := items.get(_name(k))) is not None)
             out.append(
@@ -110,6 +117,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
                     paused,
                     breaker,
                     watermarks.latest(suppressed) if suppressed is not None else {},
+                    heard=name in listed(items.get(_name(hearing[name]))),
                 )
             )
         return out
@@ -161,7 +169,8 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         if job is None or chunk is None:
             return None
         stored = contents.unpack(apart[0] or chunk, self._blobs) if apart else None
-        return Loaded(codec.job(job), codec.chunk(chunk), stored, breaker)
+        found = codec.job(job)
+        return Loaded(found, codec.chunk(chunk), stored, breaker, codec.ledger(job) if is_small(found.id) else None)
 
     def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
         wanted = list(dict.fromkeys(places))
@@ -213,20 +222,28 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
         item = self._db.get(self._records, keys.window(job, chunk, epoch, seq))
-        return codec.detail(item) if item else None
+        if item:
+            return codec.detail(item)
+        inside = self._inside(job)
+        return inside if inside is not None and (inside.epoch, inside.seq) == (epoch, seq) else None
+
+    def _inside(self, job: str) -> Detail | None:
+        """Return the window detail that a small job's own item holds."""
+        item = self._db.get(self._records, keys.job(job)) if is_small(job) else None
+        return codec.window(item) if item else None
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
         self._put_if(codec.feedback_item(detail), _NEW)
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
-        windows: list[Detail] = []
+        windows = [x for x in [self._inside(job)] if x is not None]
         words: list[FeedbackDetail] = []
         for item in self._db.partition(self._records, keys.details_pk(job, chunk)):
             if item["sk"]["S"].startswith(keys.WINDOW_PREFIX):
                 windows.append(codec.detail(item))
             else:
                 words.append(codec.feedback(item))
-        return windows, words
+        return sorted(windows, key=lambda x: (x.epoch, x.seq)), words
 
     def _put_if(
         self, item: Item, condition: str, names: Mapping[str, str] | None = None, values: Item | None = None
@@ -327,6 +344,29 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             archive=self._archive,
             heard=lambda job: self._is_heard(job, Change.LOG),
         )
+
+    def begin(self, read: Ledger, claimed: Ledger, job: Job) -> tuple[Job, Ledger] | None:
+        start = transitions.begin(self._records, job)
+        [action] = ledger_writes.together(ledger_writes.replaced(self._tables, read, claimed), {"Update": start})
+        try:
+            answer = self._db.call("update_item", **action["Update"], ReturnValues="UPDATED_NEW")
+        except ConditionFailed as lost:
+            return self._begun(claimed, lost.item)
+        return replace(job, state=JobState.SENDING, version=codec.number(answer["Attributes"], "version")), claimed
+
+    def _begun(self, claimed: Ledger, item: Item | None) -> tuple[Job, Ledger] | None:
+        """Return a small job and its ledger, if they show our own write, whose answer was lost."""
+        stored = codec.ledger(item) if item else None
+        if item is None or stored is None or not stored.held_by(claimed.owner, claimed.epoch):
+            return None
+        return (codec.job(item), stored) if stored.seq == claimed.seq else None
+
+    def end_jobs(self, ends: Sequence[JobEnd], finish: Millis) -> set[str]:
+        first = [x if x.held.epoch == 1 else replace(x, detail=None) for x in ends]
+        for apart, x in zip(first, ends, strict=True):
+            if x.detail is not None and apart.detail is None:  # of an earlier lease there may be one in the item
+                self.put_detail(x.detail)
+        return folding.end_jobs(self._db, self._tables, first, finish=finish, archive=self._archive)
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
         return folding.fold_all(self._db, self._tables, ledgers, job)
