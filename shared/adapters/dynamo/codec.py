@@ -329,6 +329,11 @@ def feedback(item: Mapping[str, Any]) -> FeedbackDetail:
     )
 
 
+def listed(item: Mapping[str, Any] | None) -> frozenset[str]:
+    """Return the namespaces with endpoints for webhooks that an item names; None: there is no item."""
+    return frozenset(item["namespaces"]["SS"] if item and "namespaces" in item else ())
+
+
 def from_stream(image: Mapping[str, Any], decode: Any) -> Item:
     """Return a stream record's image as a client would return the item: binary attributes as bytes."""
     return {k: {"B": decode(v["B"])} if "B" in v and isinstance(v["B"], str) else v for k, v in image.items()}

@@ -96,6 +96,8 @@ UPLOAD_PREFIX: Final = "U#"
 KEY_PREFIX: Final = "KEY#"
 HEIR_PREFIX: Final = "HEIR#"
 SUPPRESSED: Final = "SUPPRESSED"
+LISTENERS: Final = 16
+"""Items with namespaces that have endpoints."""
 LISTS: Final = {
     Reach.ALL: "SUP",
     Reach.CAMPAIGNS: "UNSUB",
@@ -125,6 +127,12 @@ def content(job_id: str) -> Key:
 
 def chunk(job_id: str, number: int) -> Key:
     return key(job_pk(job_id), f"{CHUNK_PREFIX}{number:05d}")
+
+
+def listeners(namespace: str) -> Key:
+    """Which namespaces have endpoints for webhooks: the item that this one is in, if it has."""
+    shard = hashlib.sha256(namespace.encode()).digest()[0] % LISTENERS
+    return key(f"HS#{shard:02d}", "HOOKS")
 
 
 def ledger_place(name: Key) -> tuple[str, int] | None:

@@ -7,8 +7,6 @@ from typing import Final
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
-from shared.adapters.dynamo.hooks.keys import listeners
-from shared.adapters.dynamo.hooks.listeners import listed
 from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.recipients import watermarks
@@ -104,20 +102,19 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             )
             for job, account, test in wanted
         ]
-        hearing = {name: listeners(name) for _, _, _, name in of}
+        hearing = {name: keys.listeners(name) for _, _, _, name in of}
         wanted_keys = [k for job, held, latest, name in of for k in (job, *held, latest, hearing[name])]
         items, breaker = self._with_breaker(wanted_keys, lane)
         out = []
         for job, held, latest, name in of:
             found, suppressed = items.get(_name(job)), items.get(_name(latest))
-            paused = any("paused" in x or "suspended" in x for k in held if (x := items.get(_name(k))) is not None)
             out.append(
                 Control(
                     codec.job(found) if found is not None else None,
-                    paused,
+                    _is_held(items, held),
                     breaker,
                     watermarks.latest(suppressed) if suppressed is not None else {},
-                    heard=name in listed(items.get(_name(hearing[name]))),
+                    heard=name in codec.listed(items.get(_name(hearing[name]))),
                 )
             )
         return out
@@ -385,3 +382,8 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
 def _name(item: Item) -> _Name:
     """Return the key of an item, or a key itself, as a name in a table of items."""
     return item["pk"]["S"], item["sk"]["S"]
+
+
+def _is_held(items: Mapping[_Name, Item], held: Iterable[keys.Key]) -> bool:
+    """Tell whether one of the items of some keys says that an account or everything is paused."""
+    return any("paused" in x or "suspended" in x for k in held if (x := items.get(_name(k))) is not None)
