@@ -131,7 +131,7 @@ class HttpClient(Http):
         self.now = clock.now
         self._connect_timeout = connect_timeout
         self.read_timeout = read_timeout
-        self._longest_idle = idle
+        self.idle = idle
         self._context = context
         self._lock = threading.Lock()
         self._idle: dict[Origin, deque[Connection]] = {}
@@ -172,7 +172,7 @@ class HttpClient(Http):
                 connection = pool.pop()
             except IndexError:  # another thread took the last one
                 return None
-            if self.now() - connection.idle_since <= self._longest_idle and connection.is_quiet():
+            if self.now() - connection.idle_since <= self.idle and connection.is_quiet():
                 return connection
             connection.close()
         return None

@@ -22,7 +22,7 @@ from shared.engine.lane.lease import Lease, ProviderCall, Wanted
 from shared.engine.lane.send import GLANCE, GLANCE_SLOTS, GRACE, MARGIN, Sender
 from shared.engine.lane.start import PointerResult
 from shared.engine.lane.window import LOOK, WindowCalls
-from shared.engine.pool import Pending, Pool
+from shared.engine.pool import Pending, Pool, SideBySide
 from shared.ports import Control, Loaded
 
 _LOG: Final = logging.getLogger(__name__)
@@ -47,13 +47,15 @@ class _Group:
     """A group at work.
 
     Attributes:
-        pool: makes steps side by side; leaving it waits for all.
+        pool: threads for leases that are not plain, and for ends that may wait for calls.
+        steps: makes steps side by side that wait for nothing but stores.
         name: of the note about its leases.
         deadline: Unix seconds when the process is frozen or killed.
         ends: the pointers whose end is left to the pool, by place.
     """
 
     pool: Pool
+    steps: SideBySide
     lease_calls: LeaseCalls
     name: str
     deadline: Seconds
@@ -64,7 +66,7 @@ class _Group:
 
     def each(self, step: Callable[[int], T], places: Iterable[int]) -> dict[int, T]:
         """Make a step for each place, side by side; the fault of one is its result."""
-        return self.done({place: self.pool.submit(step, place) for place in places})
+        return self.done({place: self.steps.submit(step, place) for place in places})
 
     def done(self, begun: Mapping[int, Pending[T]]) -> dict[int, T]:
         """Wait for steps; the fault of one is its result."""
@@ -77,7 +79,11 @@ class _Group:
         return done
 
     def end(self, place: int, step: Callable[..., PointerResult], *args: object) -> None:
-        """Leave the end of a pointer to the pool."""
+        """Leave the end of a pointer to a step."""
+        self.ends[place] = self.steps.submit(step, *args)
+
+    def leave(self, place: int, step: Callable[..., PointerResult], *args: object) -> None:
+        """Leave the rest of a pointer, which may take long, to a thread."""
         self.ends[place] = self.pool.submit(step, *args)
 
 
@@ -103,9 +109,9 @@ class GroupSender(Sender):
             Of each pointer what `work` returns, or what it raises.
         """
         places = range(len(pointers))
-        lease_calls = self._calls.lease(len(pointers))
-        with self._pool(2 * len(pointers)) as pool, self._slot_client.place() as name:
-            group = _Group(pool, lease_calls, name, deadline)
+        lease_calls = self._calls.lease(len(pointers), steps=True)
+        with self._pool(2 * len(pointers)) as pool, self._slot_client.place() as name, lease_calls:
+            group = _Group(pool, lease_calls.side_by_side(pool), lease_calls, name, deadline)
 
             def start(i: int) -> Ledger | PointerResult:
                 return self._starter.start(*pointers[i], owner=f"{owner}-{i}", deadline=deadline)
@@ -113,8 +119,7 @@ class GroupSender(Sender):
             started = group.each(start, places)
             group.results |= {i: x for i, x in started.items() if isinstance(x, PointerResult)}
             leases = self._load_each(group, {i: x for i, x in started.items() if isinstance(x, Ledger)})
-            with lease_calls:
-                self._send_together(group, self._plain(group, leases), spare)
+            self._send_together(group, self._plain(group, leases), spare)
             group.results |= group.done(group.ends)
         return [group.results[i] for i in places]
 
@@ -148,7 +153,7 @@ class GroupSender(Sender):
             wanted = self._wanted(lease, own)
             alike = pace is None or own == pace
             if wanted is None or not alike or count + wanted.count > own.window or first + wanted.slots > own.room:
-                group.end(i, self._serve, lease, group.deadline)
+                group.leave(i, self._serve, lease, group.deadline)
                 continue
             pace = own
             windows = self._windows(lease, group.lease_calls, lambda: self._keep_each(group))
@@ -214,7 +219,7 @@ class GroupSender(Sender):
             if self._refused(m.lease, slots, rate):
                 group.end(m.place, self._conclude, m.lease)
             else:  # at the rate that is set now
-                group.end(m.place, self._serve, m.lease, group.deadline)
+                group.leave(m.place, self._serve, m.lease, group.deadline)
         return None
 
     def _claim_each(self, group: _Group, members: Sequence[_Member], slots: Slots, rate: Pace) -> list[_Member]:
@@ -234,7 +239,7 @@ class GroupSender(Sender):
             indices = self._claim(m.lease, m.wanted.count, expired=ended - self._call_timeout)
             m.parcels = self._parcels(m.lease, indices, rate) if indices else ()
 
-        begun = [(m, group.pool.submit(claim, m, control)) for m, control in zip(members, controls, strict=True)]
+        begun = [(m, group.steps.submit(claim, m, control)) for m, control in zip(members, controls, strict=True)]
         claimed = []
         for m, call in begun:
             if not self._made(group, m, call.result):
@@ -303,4 +308,4 @@ class GroupSender(Sender):
 
         if m.lease in group.held:
             group.held.remove(m.lease)
-        group.end(m.place, give_up)
+        group.leave(m.place, give_up)
