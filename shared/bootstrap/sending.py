@@ -75,7 +75,7 @@ class SendingLane:
         if needs.transport is Transport.HTTP:
             http.prepare()
         if not needs.built_in:
-            _ = d.secretsmanager.meta
+            _ = d.secretsmanager.get_secret_value
 
     def sender(self, call_timeout: float) -> "group.GroupSender":
         """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""

@@ -11,7 +11,13 @@ from moto import mock_aws
 from benchmarks.aws.tables import Refused, Tables
 
 KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
-ITEM: dict[str, Any] = {**KEY, "count": {"N": "3"}, "name": {"S": "a"}, "map": {"M": {"in": {"N": "1"}}}, "set": {"SS": ["x", "y"]}}
+ITEM: dict[str, Any] = {
+    **KEY,
+    "count": {"N": "3"},
+    "name": {"S": "a"},
+    "map": {"M": {"in": {"N": "1"}}},
+    "set": {"SS": ["x", "y"]},
+}
 VALUES = {":one": {"N": "1"}, ":a": {"S": "a"}, ":b": {"S": "b"}, ":ten": {"N": "10"}, ":x": {"SS": ["x", "z"]}}
 CONDITIONS = [
     "attribute_not_exists(pk)",

@@ -22,15 +22,17 @@ class WireAnswer:
 
     Args:
         method: of the request; an answer to HEAD has no body.
+        max_body: bytes of the largest body that is read.
 
     Attributes:
         response: the final answer, once `feed` has returned True.
         keep: whether the connection can be used again then.
     """
 
-    __slots__ = ("_body", "_ended", "_has_body", "_headed", "_headers", "_parser", "_size", "keep", "response")
+    __slots__ = ("_body", "_ended", "_has_body", "_headed", "_headers", "_max", "_parser", "_size", "keep", "response")
 
-    def __init__(self, method: str) -> None:
+    def __init__(self, method: str, max_body: int = MAX_BODY) -> None:
+        self._max = max_body
         self.response: Response
         self.keep = False
         self._ended = False
@@ -70,7 +72,7 @@ class WireAnswer:
         if not self._headed:
             if self._size > MAX_HEAD:
                 raise AnswerLost("malformed_answer")
-        elif self._size > MAX_HEAD + MAX_BODY or int(self._headers.get("content-length", 0)) > MAX_BODY:
+        elif self._size > MAX_HEAD + self._max or int(self._headers.get("content-length", 0)) > self._max:
             raise AnswerLost("answer_too_large")
 
     def _end(self, *, keep: bool) -> None:

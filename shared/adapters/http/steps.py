@@ -171,6 +171,10 @@ class SteppingHttp(Http):
             return step.wire.request(step, self._client, WireRequest(method, url, headers, body, deadline))
         return self._client.request(method, url, headers=headers, body=body, deadline=deadline)
 
+    def close(self) -> None:
+        """Close all idle connections; the client can be used afterwards."""
+        self._client.close()
+
 
 def sleep(clock: Clock, seconds: float) -> None:
     """Wait some seconds; where a step waits, others run."""

@@ -43,9 +43,11 @@ class _Exchange:
 
     __slots__ = ("_done", "_failure", "_reader", "rest", "until", "whole")
 
-    def __init__(self, method: str, data: bytes, until: Seconds, done: Callable[[Response | AnswerLost], None]) -> None:
+    def __init__(
+        self, answer: WireAnswer, data: bytes, until: Seconds, done: Callable[[Response | AnswerLost], None]
+    ) -> None:
         self._done = done
-        self._reader = WireAnswer(method)
+        self._reader = answer
         self._failure: AnswerLost | None = None
         self.rest = memoryview(data)
         self.until = until
@@ -143,7 +145,8 @@ class HttpWire:
             pool.idle.append(connection)
             raise NoTime("deadline")
         until = min(request.deadline, now + pool.client.read_timeout)
-        exchange = _Exchange(request.method, head + whole(request.body), until, done)
+        answer = WireAnswer(request.method, pool.client.max_body)
+        exchange = _Exchange(answer, head + whole(request.body), until, done)
         if not exchange.write(connection) and not connection.tls:  # TLS may have written before it fails
             self._drop(connection)
             return False
