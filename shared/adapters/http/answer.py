@@ -3,6 +3,7 @@
 llhttp parses, by httptools: the parser of Node, so that what it refuses no vendor's own clients can read either.
 """
 
+from functools import lru_cache
 from typing import Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -13,6 +14,11 @@ MAX_BODY: Final = 1 << 20
 MAX_HEAD: Final = 64 * 1024
 _FINAL: Final = 200
 """Answers below this status are interim."""
+
+
+@lru_cache(maxsize=256)
+def _lowered(name: bytes) -> str:
+    return name.decode("latin-1").lower()
 
 
 class WireAnswer:
@@ -88,7 +94,7 @@ class WireAnswer:
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header, or what follows the last chunk, which is ignored."""
         if not self._headed:
-            key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+            key, text = _lowered(name), value.decode("latin-1")
             self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
 
     def on_headers_complete(self) -> None:

@@ -7,7 +7,8 @@ smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html; docs/adr/0223, docs/adr/
 
 import random
 import zlib
-from base64 import b64decode, b64encode
+from base64 import b64encode
+from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -197,15 +198,12 @@ def _plain(value: object) -> object:
 
 def _decode(part: Any) -> None:
     """Decode the attribute values of bytes in a part of an answer."""
-    for value in part.values() if isinstance(part, dict) else part:
-        if isinstance(value, dict):
-            if len(value) == 1:
-                [(kind, held)] = value.items()
-                if kind == "B" and isinstance(held, str):
-                    value["B"] = b64decode(held)
-                    continue
-                if held.__class__ is str:
-                    continue
-            _decode(value)
-        elif isinstance(value, list):
+    for value in part.values() if part.__class__ is dict else part:
+        if value.__class__ is dict:
+            held = value.get("B")
+            if held.__class__ is str and len(value) == 1:
+                value["B"] = a2b_base64(held)
+            elif len(value) != 1 or str not in (value.get("S").__class__, value.get("N").__class__):
+                _decode(value)
+        elif value.__class__ is list:
             _decode(value)

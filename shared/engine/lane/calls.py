@@ -54,12 +54,13 @@ class Calls:
         """Make the calls that begin from now on with another provider: the same service under another key."""
         self.provider = provider
         self.stepwise = provider if self._wire is not None and isinstance(provider, Stepwise) else None
+        self._sized = provider if isinstance(provider, Sized) else None
 
     def per_call_of(self, content: Content) -> int:
         """Return the most recipients that the provider takes in one call with a content."""
         if content.finished is not None:
             return 1
-        return self.provider.per_call_of(content) if isinstance(self.provider, Sized) else self.provider.per_call
+        return self._sized.per_call_of(content) if self._sized is not None else self.provider.per_call
 
     def lease(self, size: int, *, steps: bool = False) -> "LeaseCalls":
         """Return the calls of one lease, at most `size` at once, for a `with`: leaving it waits for all of them.

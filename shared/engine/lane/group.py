@@ -61,6 +61,8 @@ class _Group:
     deadline: Seconds
     held: list[Lease] = field(default_factory=list)
     """Leases whose calls have not ended: all are kept while one is waited for."""
+    kept_at: Seconds = 0.0
+    """When they were last looked at: each of ten that wait looks at all, again and again."""
     ends: dict[int, Pending[PointerResult]] = field(default_factory=dict)
     results: dict[int, Result] = field(default_factory=dict)
 
@@ -273,6 +275,10 @@ class GroupSender(Sender):
                 group.lease_calls.rest(self._clock.now() + LOOK)
 
     def _keep_each(self, group: _Group) -> None:
+        now = self._clock.now()
+        if now < group.kept_at + LOOK:
+            return
+        group.kept_at = now
         for lease in group.held:
             before = lease.end
             try:
