@@ -194,7 +194,7 @@ class _Turns:
         else:
             self.did |= did
 
-    def _listen(self, beside: Record, most: int) -> Sequence[Record]:
+    def _listen(self, beside: Record, most: int) -> list[Record]:
         """Receive other pointers while only slow answers are waited for; none once one has come, or for want of time.
 
         Of a provider that hangs now and then, calls would else hold up all workers of the lane, one after the other.
@@ -202,8 +202,8 @@ class _Turns:
         while self._happened.empty():
             found = self._look(beside, most, seconds=LISTEN)
             if found is None or found:
-                return found or ()
-        return ()
+                return found or []
+        return []
 
     def _receive(self, beside: Record, most: int) -> list[Record]:
         """Receive other pointers from the queue of one; none if none waits, or too little time is left."""

@@ -300,7 +300,7 @@ def test_it_listens_no_more_if_that_makes_no_sense(stage: Stage, late: bool) -> 
         lambda *_: {}, lambda *_: {}, until=stage.clock.now() + (0 if late else 60), credential=stage.credential
     )
     source = {"eventSourceARN": f"arn:aws:sqs:us-east-1:123456789012:{queue(express=True)}"}
-    assert turns._listen(record("a") | source, 10) == ()
+    assert turns._listen(record("a") | source, 10) == []
     assert len(stage.looks) == (0 if late else 1)
 
 

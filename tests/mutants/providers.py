@@ -141,6 +141,14 @@ PROVIDERS: Final = (
         "tests/adapters/test_steps.py::test_a_request_fails_as_the_client_has_it_fail[1]",
     ),
     Mutant(
+        "a worker that waits for slow answers serves nothing else",
+        3,
+        "functions/dispatch/send.py",
+        "            if express and not self._active and",
+        "            if express and self._active and",
+        "tests/dispatch/test_send.py::test_what_comes_while_a_small_job_waits_for_a_slow_answer_is_served_beside_it",
+    ),
+    Mutant(
         "absence is proof before events have settled",
         1,
         "shared/providers/mailgun/lookup.py",
