@@ -234,19 +234,8 @@ class Tables:
             return refused
 
     def _answer(self, operation: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        if operation == "GetItem":
-            item = self.get(request["TableName"], request["Key"])
-            if item is not None:
-                yield "Item", item
-        elif operation == "BatchGetItem":
-            asked = request["RequestItems"].items()
-            found = {table: [self.get(table, key) for key in of["Keys"]] for table, of in asked}
-            yield "Responses", {table: [x for x in items if x is not None] for table, items in found.items()}
-            yield "UnprocessedKeys", {}
-        elif operation == "Query":
-            items = self.query(request)
-            yield "Items", items
-            yield "Count", len(items)
+        if operation in ("GetItem", "BatchGetItem", "Query"):
+            yield from self._read(operation, request)
         elif operation == "BatchWriteItem":
             for table, requests in request["RequestItems"].items():
                 for one in requests:
@@ -260,6 +249,21 @@ class Tables:
             shown = {"ALL_NEW": after, "ALL_OLD": before, "UPDATED_NEW": after}.get(request.get("ReturnValues", ""))
             if shown is not None:
                 yield "Attributes", shown
+
+    def _read(self, operation: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        if operation == "GetItem":
+            item = self.get(request["TableName"], request["Key"])
+            if item is not None:
+                yield "Item", item
+        elif operation == "BatchGetItem":
+            asked = request["RequestItems"].items()
+            found = {table: [self.get(table, key) for key in of["Keys"]] for table, of in asked}
+            yield "Responses", {table: [x for x in items if x is not None] for table, items in found.items()}
+            yield "UnprocessedKeys", {}
+        else:
+            items = self.query(request)
+            yield "Items", items
+            yield "Count", len(items)
 
     def _together(self, actions: list[tuple[str, Any]]) -> None:
         for _, request in actions:

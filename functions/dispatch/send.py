@@ -130,17 +130,21 @@ class _Turns:
         self._begin_each(records, express=express)
         more = _is_full(records, most)
         while self._under_way:
-            if more and self._active < beside:
-                found = self._receive(records[0], most)
+            found = self._found(records[0], most, more=more and self._active < beside)
+            if found is None:
+                turn, served = self._next()
+                more = more or not served or _is_full(turn.records, most)
+            else:
                 more = _is_full(found, most)
                 self._begin_each(found, express=express, received=True)
-                continue
-            if express and not self._active and (found := self._listen(records[0], most)):
-                more = _is_full(found, most)
-                self._begin_each(found, express=express, received=True)
-                continue
-            turn, served = self._next()
-            more = more or not served or _is_full(turn.records, most)
+
+    def _found(self, beside: Record, most: int, *, more: bool) -> list[Record] | None:
+        """Receive other pointers if there may be `more`; None: a turn is to be waited for."""
+        if more:
+            return self._receive(beside, most)
+        if _is_express(beside) and not self._active:
+            return self._listen(beside, most) or None
+        return None
 
     def _next(self) -> tuple[_Turn, bool]:
         """Wait for a turn to be served, or to make room for another."""

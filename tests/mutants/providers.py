@@ -144,8 +144,8 @@ PROVIDERS: Final = (
         "a worker that waits for slow answers serves nothing else",
         3,
         "functions/dispatch/send.py",
-        "            if express and not self._active and",
-        "            if express and self._active and",
+        "        if _is_express(beside) and not self._active:",
+        "        if _is_express(beside) and self._active:",
         "tests/dispatch/test_send.py::test_what_comes_while_a_small_job_waits_for_a_slow_answer_is_served_beside_it",
     ),
     Mutant(
