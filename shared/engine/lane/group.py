@@ -24,7 +24,7 @@ from shared.engine.lane.lease import Lease, ProviderCall, Wanted
 from shared.engine.lane.send import GLANCE, GLANCE_SLOTS, GRACE, MARGIN, Sender
 from shared.engine.lane.start import PointerResult
 from shared.engine.lane.window import LOOK, WindowCalls
-from shared.engine.pool import Pending, Pool
+from shared.engine.pool import Pending, Pool, SideBySide
 from shared.ports import Control, JobEnd, Loaded
 
 _LOG: Final = logging.getLogger(__name__)
@@ -92,24 +92,28 @@ class _Group:
     """A group at work.
 
     Attributes:
-        pool: makes steps side by side; leaving it waits for all.
+        pool: threads for leases that are not plain, and for ends that may wait for calls.
+        steps: makes steps side by side that wait for nothing but stores.
         name: of the note about its leases.
         deadline: Unix seconds when the process is frozen or killed.
         ends: the pointers whose end is left to the pool, by place.
     """
 
     pool: Pool
+    steps: SideBySide
     lease_calls: LeaseCalls
     name: str
     deadline: Seconds
     held: list[Lease] = field(default_factory=list)
     """Leases whose calls have not ended: all are kept while one is waited for."""
+    kept_at: Seconds = 0.0
+    """When they were last looked at: each of ten that wait looks at all, again and again."""
     ends: dict[int, Pending[PointerResult]] = field(default_factory=dict)
     results: dict[int, Result] = field(default_factory=dict)
 
     def each(self, step: Callable[[int], T], places: Iterable[int]) -> dict[int, T]:
         """Make a step for each place, side by side; the fault of one is its result."""
-        return self.done({place: self.pool.submit(step, place) for place in places})
+        return self.done({place: self.steps.submit(step, place) for place in places})
 
     def done(self, begun: Mapping[int, Pending[T]]) -> dict[int, T]:
         """Wait for steps; the fault of one is its result."""
@@ -122,7 +126,11 @@ class _Group:
         return done
 
     def end(self, place: int, step: Callable[..., PointerResult], *args: object) -> None:
-        """Leave the end of a pointer to the pool."""
+        """Leave the end of a pointer to a step."""
+        self.ends[place] = self.steps.submit(step, *args)
+
+    def leave(self, place: int, step: Callable[..., PointerResult], *args: object) -> None:
+        """Leave the rest of a pointer, which may take long, to a thread."""
         self.ends[place] = self.pool.submit(step, *args)
 
 
@@ -148,9 +156,9 @@ class GroupSender(Sender):
             Of each pointer what `work` returns, or what it raises.
         """
         places = range(len(pointers))
-        lease_calls = self._calls.lease(len(pointers))
-        with self._pool(2 * len(pointers)) as pool, self._slot_client.place() as name:
-            group = _Group(pool, lease_calls, name, deadline)
+        lease_calls = self._calls.lease(len(pointers), steps=True)
+        with self._pool(2 * len(pointers)) as pool, self._slot_client.place() as name, lease_calls:
+            group = _Group(pool, lease_calls.side_by_side(pool), lease_calls, name, deadline)
 
             def start(i: int) -> Ledger | PointerResult:
                 return self._starter.start(*pointers[i], owner=f"{owner}-{i}", deadline=deadline)
@@ -159,8 +167,7 @@ class GroupSender(Sender):
             started = group.each(start, [i for i in places if i not in small])
             group.results |= {i: x for i, x in started.items() if isinstance(x, PointerResult)}
             leases = self._load_each(group, {i: x for i, x in started.items() if isinstance(x, Ledger)}, small)
-            with lease_calls:
-                self._send_together(group, self._plain(group, leases), spare)
+            self._send_together(group, self._plain(group, leases), spare)
             group.results |= group.done(group.ends)
         return [group.results[i] for i in places]
 
@@ -206,12 +213,12 @@ class GroupSender(Sender):
 
     def _begin_apart(self, group: _Group, place: int, small: "_Small") -> None:
         """Leave the pointer to a small job to the pool, as if it had come by itself."""
-        group.end(place, partial(self.work, *small.place, owner=small.owner, deadline=group.deadline))
+        group.leave(place, partial(self.work, *small.place, owner=small.owner, deadline=group.deadline))
 
     def _apart(self, group: _Group, place: int, lease: Lease) -> None:
         """Leave a lease to the pool, by itself."""
         if lease.unbegun is None:
-            group.end(place, self._serve, lease, group.deadline)
+            group.leave(place, self._serve, lease, group.deadline)
         else:
             x = lease.ledger
             self._begin_apart(group, place, _Small((x.job, x.chunk), x.owner))
@@ -325,7 +332,7 @@ class GroupSender(Sender):
             indices = self._begin(m.lease, m.wanted.count, expired=ended - self._call_timeout)
             m.parcels = self._parcels(m.lease, indices, rate) if indices else ()
 
-        begun = [(m, group.pool.submit(claim, m, control)) for m, control in zip(members, controls, strict=True)]
+        begun = [(m, group.steps.submit(claim, m, control)) for m, control in zip(members, controls, strict=True)]
         claimed = []
         for m, call in begun:
             if not self._made(group, m, call.result):
@@ -369,8 +376,8 @@ class GroupSender(Sender):
     # L4, J2, J3
 
     def _end_together(self, group: _Group, members: Sequence[_Member]) -> None:
-        """Leave the ends of small jobs to the pool."""
-        shared = group.pool.submit(self._told_together, members)
+        """Leave the ends of small jobs to a step."""
+        shared = group.steps.submit(self._told_together, members)
         group.ends |= {m.place: _Share(shared, m.place) for m in members}
 
     def _told_together(self, members: Sequence[_Member]) -> dict[int, Result]:
@@ -431,6 +438,10 @@ class GroupSender(Sender):
         return ended
 
     def _keep_each(self, group: _Group) -> None:
+        now = self._clock.now()
+        if now < group.kept_at + LOOK:
+            return
+        group.kept_at = now
         for lease in group.held:
             before = lease.end
             try:
@@ -466,4 +477,4 @@ class GroupSender(Sender):
 
         if m.lease in group.held:
             group.held.remove(m.lease)
-        group.end(m.place, give_up)
+        group.leave(m.place, give_up)
