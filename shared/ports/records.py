@@ -350,6 +350,12 @@ class Records(SuppressionRecords, Protocol):
     def reserved(self, credential: str) -> tuple[str, list[str]]:
         """Return the campaign whose jobs hold a credential, and their ids, consistent; both are empty if none do."""
 
+    def turns(self, credential: str) -> Sequence[str]:
+        """Return the accounts whose campaigns took turns on a credential, the last one last, consistent."""
+
+    def set_turns(self, credential: str, accounts: Sequence[str]) -> None:
+        """Store what `turns` returns."""
+
     def give_back(self, job: Job) -> bool:
         """Take a job from those that hold its credential. False: it was written since it was read."""
 

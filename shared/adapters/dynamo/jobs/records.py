@@ -189,6 +189,13 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         item = self._db.get(self._ops, keys.holder(credential)) or {}
         return (codec.text(item, "holder"), sorted(item["jobs"]["SS"])) if "jobs" in item else ("", [])
 
+    def turns(self, credential: str) -> Sequence[str]:
+        item = self._db.get(self._ops, keys.holder(credential)) or {}
+        return [x["S"] for x in item["turns"]["L"]] if "turns" in item else []
+
+    def set_turns(self, credential: str, accounts: Sequence[str]) -> None:
+        self._db.call("update_item", **reservation.turns(self._ops, credential, accounts))
+
     def give_back(self, job: Job) -> bool:
         there = {"ConditionCheck": transitions.as_read(self._records, job)}
         return self._db.together([there, {"Update": reservation.without(self._ops, job.route[0], [job.id])}])
