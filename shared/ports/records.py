@@ -218,8 +218,8 @@ class Records(SuppressionRecords, Protocol):
         holds it, and LOG gives it back. After GIVE_WAY the job holds it until `give_back`.
         """
 
-    def override_guard(self, job: str) -> None:
-        """Exempt a job from the bounce guard; nothing happens if the job no longer exists."""
+    def override_guard(self, job: str, event: Event | None = None) -> None:
+        """Exempt a job from the bounce guard; nothing happens if the job no longer exists. `event`: noted with it."""
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         """Record an owner's retry, or how far it is, or (None) withdraw it; with an event, in one transaction.

@@ -291,8 +291,12 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             return Changed(won=False, job=job, held_by=held_by)
         return Changed(won=True, job=self.job(job.id))
 
-    def override_guard(self, job: str) -> None:
-        self._db.attempt("update_item", **transitions.override_guard(self._records, job))  # unless it has gone
+    def override_guard(self, job: str, event: Event | None = None) -> None:
+        update = transitions.override_guard(self._records, job)
+        if event is None:
+            self._db.attempt("update_item", **update)  # unless it has gone
+        else:
+            self._db.together([{"Update": update}, *audit.puts(self._db, self._records, event)])
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         by = event.actor if event is not None else ""
