@@ -11,7 +11,25 @@ UPLOADING: Final = "shared/engine/lists/uploading.py"
 READING: Final = "shared/domain/lists/ingest.py"
 TESTS: Final = "tests/engine/test_ingest.py"
 
+BUSY: Final = "tests/attacks/test_an_account_that_keeps_readers_busy.py"
+
 LISTS: Final = (
+    Mutant(
+        "all accounts' exports wait in one line",
+        9,
+        "shared/engine/reports/export.py",
+        "self._queue.send([message(export)], group=account)",
+        "self._queue.send([message(export)])",
+        f"{BUSY}::test_anothers_export_is_made_as_soon_as_a_worker_is_free",
+    ),
+    Mutant(
+        "all accounts' lists wait in one line",
+        9,
+        "shared/engine/lists/uploading.py",
+        "self._queue.send([ingest(upload.campaign, upload.id)], group=upload.account)",
+        "self._queue.send([ingest(upload.campaign, upload.id)])",
+        f"{BUSY}::test_anothers_list_is_read_as_soon_as_a_worker_is_free",
+    ),
     Mutant(
         "a list with a recipient is read to its end, whatever it is full of",
         9,
