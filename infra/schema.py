@@ -280,6 +280,7 @@ class Posthaste(_Model):
     reserved: Literal["auto", "none"] = "auto"
     alarm_email: str = ""
     kms_key_arn: str = ""
+    operators_mfa: bool = False
     console: ConsoleFields | None = None
 
     @field_validator("kms_key_arn")
