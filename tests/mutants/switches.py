@@ -42,8 +42,8 @@ SWITCHES: Final = (
         "further lists of a campaign begin while another account waits",
         3,
         "shared/engine/jobs/plan.py",
-        "or (refused - {x.account} and x.job not in stuck)",
-        "or (refused - {x.account} and x.job in stuck)",
+        'return self.holder in ("", x.campaign) and not waits',
+        'return self.holder in ("", x.campaign)',
         f"{ENDLESS}::test_list_after_list_of_a_campaign_is_no_longer_turn",
     ),
     Mutant(

@@ -12,7 +12,7 @@ _DOTS: Final = ".\u2024\u3002\uff0e\uff61"
 """The full stop, and the characters that a domain name may have in its place (UTS 46)."""
 _DOT: Final = re.compile(rf"(?<=[^\s{_DOTS}])[{_DOTS}](?=\w)(?!(?<=\d.)\d)")
 """A dot before a letter or a digit; one between two digits is of a number."""
-_COLON: Final = re.compile(r"(?<=\w)[:\uff1a](?=\S)(?!(?<=\d.)\d)")
+_COLON: Final = re.compile(r"(?<=[^\s:\uff1a])[:\uff1a](?=\S)(?!(?<=\d.)\d)")
 """The end of a scheme, as in `http://` and `tel:`; one between two digits is of a time."""
 _NUMBERS: Final = re.compile(rf"\d++(?:[{_DOTS}]\d++){{3,}}+")
 """An IPv4 address, or more numbers."""

@@ -144,10 +144,9 @@ def _in_html(value: str) -> str:
 
 
 def _links(
-    frame: Sequence[str], slots: "Iterable[_Slot]"
+    frame: Sequence[str], names: Mapping[int, str]
 ) -> Iterator[tuple[re.Pattern[str], tuple[tuple[int, str], ...]]]:
     """Yield the values that begin the URL of an attribute, each with those that follow it at once."""
-    names = {x.at: x.name for x in slots}
     for i in names:
         found = _LINK.search(frame[i - 1][-_BEFORE:]) if i else None
         if found is not None:
@@ -210,7 +209,7 @@ class Template:
             raise InvalidTemplateError(reader.faults())
         slots = tuple(_Slot(i, name, i in reader.plain) for i, name in enumerate(reader.names) if name)
         frame = tuple(reader.frame)
-        links = tuple(_links(frame, slots)) if kind is TemplateKind.HTML else ()
+        links = tuple(_links(frame, {x.at: x.name for x in slots})) if kind is TemplateKind.HTML else ()
         return cls(text, kind, tuple(reader.variables), frame, slots, links)
 
     def count(self, name: str) -> int:

@@ -12,7 +12,8 @@ sender was taken from its account, it is stopped instead.
 
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, Event
@@ -33,6 +34,33 @@ PROMPT_MS: Final = 3_000
 KNOWN: Final = 10_000
 """Campaigns whose accounts a process remembers."""
 _LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Look:
+    """The findings of one look at a credential.
+
+    Attributes:
+        holder: the campaign that holds it; empty: none that is known.
+        refused: accounts of which a job may not start.
+        stuck: jobs that became stuck while they gave way.
+    """
+
+    holder: str = ""
+    refused: set[str] = field(default_factory=set)
+    stuck: set[str] = field(default_factory=set)
+
+    def allows(self, x: Waiting) -> bool:
+        """Tell whether a job may start: its campaign holds the credential, and no other account waits."""
+        waits = bool(self.refused - {x.account}) and x.job not in self.stuck
+        return self.holder in ("", x.campaign) and not waits
+
+    def note(self, x: Waiting, changed: Changed) -> bool:
+        """Note the result of a job's start; return whether it is the first refusal of its account."""
+        self.holder = changed.held_by or (x.campaign if changed.won else self.holder)
+        first = bool(changed.held_by) and x.account not in self.refused
+        self.refused |= {x.account} if changed.held_by else set()
+        return first
 
 
 class Planner:
@@ -95,21 +123,23 @@ class Planner:
         waiting = self._waiting(credential, named, now)
         contended = len({x.account for x in waiting}) > 1
         recent = self._records.turns(credential) if contended else ()
-        started: list[Job] = []
-        holder, refused, stuck = "", set[str](), set[str]()
-        for x in turns.in_turn(waiting, recent):
-            blocked = holder not in ("", x.campaign) or (refused - {x.account} and x.job not in stuck)
-            changed = None if blocked else self._begun(credential, x.job, now)
-            if changed is None:
-                continue
-            holder = changed.held_by or (x.campaign if changed.won else holder)
-            if changed.held_by and x.account not in refused:
-                refused.add(x.account)
-                stuck = self._give_way.stuck(credential, now) if contended else stuck
-            if changed.won and changed.job is not None:
-                started.append(changed.job)
+        started = self._tried(credential, turns.in_turn(waiting, recent), now)
         if contended and started:
             self._records.set_turns(credential, turns.after(recent, started[0].account))
+        return started
+
+    def _tried(self, credential: str, queue: Sequence[Waiting], now: Millis) -> list[Job]:
+        """Try to start jobs in their order; return those that are started."""
+        started: list[Job] = []
+        look = _Look()
+        for x in queue:
+            changed = self._begun(credential, x.job, now) if look.allows(x) else None
+            if changed is None:
+                continue
+            if look.note(x, changed) and len(queue) > 1:
+                look.stuck |= self._give_way.stuck(credential, now)
+            if changed.won and changed.job is not None:
+                started.append(changed.job)
         return started
 
     def start(self, entry: OpenJob) -> list[Job]:

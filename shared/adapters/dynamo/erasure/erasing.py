@@ -4,7 +4,7 @@ Only a chunk lists its recipients, so that a million recipients cost thousands o
 once. Each write is a compare-and-swap, and a repeated erasure changes nothing. Source: docs/adr/0046.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
@@ -205,7 +205,7 @@ class Eraser:
         """Blank a chunk's rows of the person, as the last step, so that a run after a crash finds them again."""
         for _ in range(TRIES):
             left, found = self._without(chunk_codec.unpack(codec.binary(item, "recipients")))
-            self._words(item, {i for i, x in enumerate(left) if x == BLANK})
+            self._words(item, left)
             if not found:
                 if "data" in item:
                     self._content(item)
@@ -226,8 +226,9 @@ class Eraser:
                 return
         self.report.kept.append("A chunk kept changing: erase again.")
 
-    def _words(self, item: Item, places: Collection[int]) -> None:
+    def _words(self, item: Item, recipients: Sequence[Recipient]) -> None:
         """Remove what providers wrote about a chunk's blanked recipients, also those of earlier erasures."""
+        places = {i for i, x in enumerate(recipients) if x == BLANK}
         if not places:
             return
         job, number_ = item["pk"]["S"][2:], int(item["sk"]["S"][len(keys.CHUNK_PREFIX) :])
