@@ -9,6 +9,7 @@ import pytest
 
 from shared.contracts import load_ingest
 from shared.domain.campaigns.campaign import Upload
+from shared.domain.jobs import chunks as chunking
 from shared.engine.lists.uploading import Reminder
 from shared.engine.work import WorkResult
 from tests.engine.reading import DATA, small
@@ -60,7 +61,8 @@ def test_the_sweeper_puts_lists_into_the_same_lines() -> None:
     assert len({x.group for x in queue.sent}) == 2
 
 
-def test_an_export_and_a_list_that_are_handed_over_stay_in_their_line() -> None:
+def test_an_export_and_a_list_that_are_handed_over_stay_in_their_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunking, "MAX_RECIPIENTS", 2)
     bench = Bench()
     bench.ask(bench.world.accept(people(20)))
     bench.tap.delay = lambda: bench.world.clock.sleep(1.0)
