@@ -281,6 +281,7 @@ class Posthaste(_Model):
     small_jobs_apart: bool = False
     alarm_email: str = ""
     kms_key_arn: str = ""
+    operators_mfa: bool = False
     console: ConsoleFields | None = None
 
     @field_validator("kms_key_arn")

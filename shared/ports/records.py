@@ -239,8 +239,8 @@ class Records(SuppressionRecords, Protocol):
         holds it, and LOG gives it back. After GIVE_WAY the job holds it until `give_back`.
         """
 
-    def override_guard(self, job: str) -> None:
-        """Exempt a job from the bounce guard; nothing happens if the job no longer exists."""
+    def override_guard(self, job: str, event: Event | None = None) -> None:
+        """Exempt a job from the bounce guard; nothing happens if the job no longer exists. `event`: noted with it."""
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         """Record an owner's retry, or how far it is, or (None) withdraw it; with an event, in one transaction.
@@ -393,6 +393,12 @@ class Records(SuppressionRecords, Protocol):
 
     def reserved(self, credential: str) -> tuple[str, list[str]]:
         """Return the campaign whose jobs hold a credential, and their ids, consistent; both are empty if none do."""
+
+    def turns(self, credential: str) -> Sequence[str]:
+        """Return the accounts whose campaigns took turns on a credential, the last one last, consistent."""
+
+    def set_turns(self, credential: str, accounts: Sequence[str]) -> None:
+        """Store what `turns` returns."""
 
     def give_back(self, job: Job) -> bool:
         """Take a job from those that hold its credential. False: it was written since it was read."""

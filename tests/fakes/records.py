@@ -260,10 +260,12 @@ class FakeRecords(FakeOpenIndex):
 
         return self._atomic(f"change.{change.value}", make)
 
-    def override_guard(self, job: str) -> None:
+    def override_guard(self, job: str, event: Event | None = None) -> None:
         def put() -> None:
             if job in self.jobs:
                 self.jobs[job] = replace(self.jobs[job], guard_off=True, version=self.jobs[job].version + 1)
+                if event is not None:
+                    self.journal.keep(event)
 
         self._atomic("override_guard", put)
 

@@ -83,6 +83,14 @@ MUTANTS: Final = (
         "tests/engine/test_bounce_guard.py::test_every_open_job_of_the_campaign_is_stopped_and_no_other",
     ),
     Mutant(
+        "the bounce guard lets batches bounce",
+        4,
+        "shared/domain/campaigns/bounce_guard.py",
+        "(bool(job.campaign) or job.kind == BATCH)",
+        "bool(job.campaign)",
+        "tests/engine/test_bounce_guard.py::test_a_batch_is_stopped_and_says_so_and_no_other",
+    ),
+    Mutant(
         "stop not looked for between windows",
         4,
         SEND,

@@ -144,9 +144,9 @@ LOSSES: Final = (
     Mutant(
         "the youngest campaign goes first",
         3,
-        "shared/engine/jobs/plan.py",
-        "in sorted(waiting.items()):",
-        "in sorted(waiting.items(), reverse=True):",
+        "shared/domain/campaigns/turns.py",
+        "by_age = sorted(waiting)",
+        "by_age = sorted(waiting, reverse=True)",
         "tests/engine/test_reservation.py::test_the_oldest_job_starts_and_those_of_its_campaign_with_it",
     ),
     Mutant(
