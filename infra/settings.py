@@ -257,6 +257,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         feedback_timeout=parsed.feedback_timeout,
         audit_days=parsed.retention.audit_days,
         archive_days=parsed.retention.archive_days,
+        max_key_days=parsed.max_key_days,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
+from functions.api.access.refused import count
 from functions.api.docs.page import FILES
 from functions.api.doors.routes import FORMS
 from functions.api.operations import ROUTES
@@ -17,11 +18,11 @@ from shared.adapters import logs
 from shared.bootstrap import Deployment
 from shared.domain.ids import is_id
 from shared.web import answering, http
-from shared.web.authentication import authenticate
+from shared.web.authentication import Refused, authenticate
 from shared.web.etags import kept
-from shared.web.http import Answer
+from shared.web.http import Answer, Request
 from shared.web.problems import Problem
-from shared.web.routing import Page, Public, PublicRequest, find
+from shared.web.routing import Caller, Page, Public, PublicRequest, Route, find
 
 logger = logs.lines("api")
 _ROUTES: Final = (*ROUTES, *FILES)
@@ -69,7 +70,7 @@ def _answer(
         return kept(request, route.handler())
     if isinstance(route, Public):
         return route.handler(PublicRequest(request, using(), path))
-    caller = authenticate(request, route, using().accounts, using().logins)
+    caller = _caller(request, route, using(), seen)
     key = caller.key
     seen |= {"account": key.account, "test": key.test, "notifier" if caller.notifier else "key_id": key.id}
     seen["about"] = [name for name in path.values() if is_id(name)]
@@ -78,6 +79,16 @@ def _answer(
     if is_id(made):
         seen["about"].append(made)
     return answer
+
+
+def _caller(request: Request, route: Route, using: ApiServices, seen: dict[str, Any]) -> Caller:
+    """Return the caller. A key that is refused is counted, and the line of the log says why."""
+    try:
+        return authenticate(request, route, using.accounts, using.logins)
+    except Refused as refused:
+        seen |= {"refused": refused.reason.value, **({"key_id": refused.key_id} if refused.key_id else {})}
+        count(using.settings.stage, refused.reason)
+        raise
 
 
 def _problem(event: Mapping[str, Any], found: Problem, request_id: str) -> Answer:

@@ -24,7 +24,9 @@ from shared.web.routing import Form, Nothing, Page, Public, Route, Scheme, param
 FILE: Final = Path(__file__).parent / "openapi.json"
 PROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
 """Has the version of everything: the package, the API and the newest release in CHANGELOG.md."""
-COMMON: Final = ("unauthorized", "missing_scope", "rate_limited", "internal_error", "try_again", "malformed_request")
+OF_KEYS: Final = ("key_expired", "key_revoked", "network_not_allowed", "missing_scope")
+"""Codes that only an API key is refused with."""
+COMMON: Final = ("unauthorized", *OF_KEYS, "rate_limited", "internal_error", "try_again", "malformed_request")
 _SCHEMES: Final = {Scheme.KEY: "key", Scheme.BASIC: "notifier"}
 _IF_NONE_MATCH: Final = {
     "name": "If-None-Match",
@@ -143,6 +145,8 @@ def _operation(
         operation["security"] = [{_SCHEMES[scheme]: []} for scheme in route.schemes]
     if Scheme.KEY in route.schemes:
         operation["x-scope"] = route.scope.value
+    if route.areas:
+        operation["x-areas"] = [area.value for area in route.areas]
     if route.description:
         operation["description"] = route.description
     if route.body is not Nothing:
@@ -185,7 +189,7 @@ def _takes_input(route: Route) -> bool:
 
 def _of_callers(route: Route) -> Iterable[str]:
     """Yield the codes that depend on who calls."""
-    yield from (code for code in COMMON if code != "missing_scope" or Scheme.KEY in route.schemes)
+    yield from (code for code in COMMON if code not in OF_KEYS or Scheme.KEY in route.schemes)
     yield from route.problems
     if route.shut and Scheme.KEY in route.schemes and SUSPENDED not in route.problems:
         yield SUSPENDED

@@ -15,11 +15,14 @@ from typing import Final
 
 from shared.domain.namespaces import KeyKind, kind_of, namespace
 from shared.domain.recipients.addresses import Address, parse
+from shared.domain.times import DAY_MS, Millis
 
 _KEY: Final = re.compile(r"ph_(live|team|test)_[A-Za-z0-9_-]{43}")
 _KEY_ID: Final = re.compile(r"[0-9a-f]{16}")
 _ACCOUNT: Final = re.compile(r"acc_[0-9a-z]{12}")
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+WARNED_MS: Final[Millis] = 14 * DAY_MS
+"""For so long before its end a key that is used is named as one that ends soon."""
 MAX_NAME: Final = 100
 """Characters of an account's or key's name."""
 # change: how many requests per second an account may make
@@ -37,7 +40,11 @@ NOTIFIER_BURST: Final = 200
 
 
 class Scope(StrEnum):
-    """A permission of an API key. Each is granted separately."""
+    """A permission of an API key. Each is granted separately.
+
+    The first three are wide: each operation needs one of them. The others are areas: an operation that belongs to one
+    also takes a key with only that area.
+    """
 
     SEND = "send"
     """Create, stop, retry and resume jobs."""
@@ -45,9 +52,35 @@ class Scope(StrEnum):
     """Every GET."""
     ADMIN = "admin"
     """Change what the account owns besides jobs: suppressions and the like."""
+    STATS = "stats"
+    """Read figures: no address, no content."""
+    RECIPIENTS = "recipients"
+    """Upload and withdraw the lists of campaigns, keep the guests."""
+    SUPPRESSIONS = "suppressions"
+    """Read and change suppressions and unsubscriptions."""
+    TEMPLATES = "templates"
+    """Read and change templates and programs."""
+    APPROVE = "approve"
+    """Look at campaigns that others have made, and send them."""
 
 
-ALL_SCOPES: Final = frozenset(Scope)
+class Refusal(StrEnum):
+    """Why a request with an API key is refused, before what it asks for counts."""
+
+    UNREADABLE = "unreadable"
+    """It has not the form of a key."""
+    WRONG = "wrong"
+    """There was never such a key, or it was revoked longer ago than the audit log is kept."""
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+    NETWORK = "network"
+    """The request comes from outside the key's networks."""
+    LIMITED = "limited"
+    """The key has used up its own allowance of requests."""
+
+
+ALL_SCOPES: Final = frozenset({Scope.SEND, Scope.READ, Scope.ADMIN})
+"""The wide ones, which together open every operation."""
 TEST_SCOPES: Final = ALL_SCOPES - {Scope.ADMIN}
 """The default permissions of a test or team key: such keys are often given to programs that are less trusted."""
 
@@ -107,7 +140,9 @@ class ApiKey:
         name: chosen by its owner.
         created_at: Unix milliseconds.
         expires: Unix milliseconds from which on it is refused, 0 for never.
+        networks: the only ones that it may be used from, as in `192.0.2.0/24`; empty: it may from everywhere.
         used: Unix milliseconds of its last use, up to an hour behind; 0 if it was never used.
+        site: the network of that use, `/24` or `/48`; empty if it is not known.
     """
 
     id: str
@@ -117,7 +152,9 @@ class ApiKey:
     name: str
     created_at: int
     expires: int = 0
+    networks: tuple[str, ...] = ()
     used: int = field(default=0, compare=False)
+    site: str = field(default="", compare=False)
 
     @property
     def namespace(self) -> str:
@@ -132,6 +169,10 @@ class ApiKey:
     def valid_at(self, now_ms: int) -> bool:
         """Tell whether the key has not expired."""
         return self.expires == 0 or now_ms < self.expires
+
+    def ends_soon(self, now_ms: int) -> bool:
+        """Tell whether the key ends within `WARNED_MS`, or has ended."""
+        return self.expires != 0 and now_ms >= self.expires - WARNED_MS
 
 
 def new_account_id() -> str:

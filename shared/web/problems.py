@@ -26,6 +26,9 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "bad_range": (400, "The range is impossible. Give a beginning and a later end, as the operation describes."),
     "bad_idempotency_key": (400, "An Idempotency-Key has 1 to 255 printable ASCII characters."),
     "unauthorized": (401, "Send a valid API key: Authorization: Bearer ph_live_…, ph_team_… or ph_test_…."),
+    "key_expired": (401, "The API key has expired. Ask an operator for a new one, or for a later end."),
+    "key_revoked": (401, "The API key has been revoked. Ask an operator for a new one."),
+    "network_not_allowed": (403, "The API key may not be used from this address. An operator sets its networks."),
     "missing_scope": (403, "The API key does not have the scope that this call needs."),
     "live_key_needed": (
         403,

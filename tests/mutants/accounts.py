@@ -19,7 +19,58 @@ KEY_LOOPS: Final = "tests/attacks/test_a_key_in_a_loop.py"
 SENT: Final = "tests/attacks/test_what_a_leaked_key_sent.py"
 ALLOWANCES: Final = "tests/api/test_allowances.py"
 
+STOLEN: Final = "tests/attacks/test_a_stolen_key_elsewhere.py"
+OF_SCOPES: Final = "tests/attacks/test_every_operation_by_every_scope.py"
+
 ACCOUNTS: Final = (
+    Mutant(
+        "a key works from outside its networks",
+        9,
+        "shared/web/authentication.py",
+        "if not allows(key.networks, source):",
+        "if not allows((), source):",
+        f"{STOLEN}::test_a_key_works_from_its_networks_alone[198.51.100.9-403]",
+    ),
+    Mutant(
+        "the successor of a key works from everywhere",
+        9,
+        API_KEYS,
+        "old.name, life, old.networks)",
+        "old.name, life, ())",
+        f"{STOLEN}::test_the_successor_of_a_key_has_its_networks",
+    ),
+    Mutant(
+        "a revoked key is taken for one that never was",
+        9,
+        API_KEYS,
+        'any("revoked" in x for x in uses)',
+        "False",
+        f"{STOLEN}::test_a_revoked_key_is_told_apart_from_one_that_never_was",
+    ),
+    Mutant(
+        "refusals for a key's networks are not counted",
+        9,
+        "functions/api/access/refused.py",
+        "    Refusal.NETWORK: Metric.KEYS_ELSEWHERE,\n",
+        "",
+        f"{STOLEN}::test_each_refusal_is_counted_by_its_reason[network]",
+    ),
+    Mutant(
+        "a key for figures lists jobs",
+        9,
+        "functions/api/access/areas.py",
+        '"getNotifierStats", "listCredentials"',
+        '"getNotifierStats", "listCredentials", "listJobs"',
+        f"{OF_SCOPES}::test_an_operation_opens_to_its_scopes_and_to_no_other[listJobs]",
+    ),
+    Mutant(
+        "the whole address of a key's last use is kept",
+        9,
+        "shared/domain/access/networks.py",
+        "SHOWN: Final = {4: 24, 6: 48}",
+        "SHOWN: Final = {4: 32, 6: 128}",
+        "tests/domain/test_networks.py::test_of_an_address_the_site_is_kept[203.0.113.77-203.0.113.0/24]",
+    ),
     Mutant(
         "the entry of an hour is written anew by each process",
         7,
@@ -96,8 +147,8 @@ ACCOUNTS: Final = (
         "test keys take the requests of live ones",
         9,
         "shared/web/authentication.py",
-        "_limit(accounts.take(key.account, taker, test=key.test))",
-        "_limit(accounts.take(key.account, taker, test=False))",
+        "sends=route.sends and may), test=key.test)",
+        "sends=route.sends and may), test=False)",
         f"{LOOPS}::test_a_test_key_in_a_loop_does_not_keep_live_keys_from_asking",
     ),
     Mutant(
@@ -112,8 +163,8 @@ ACCOUNTS: Final = (
         "a key that may not send uses what is kept for sending",
         9,
         "shared/web/authentication.py",
-        "sends=route.sends and route.scope in key.scopes",
-        "sends=route.sends",
+        "sends=route.sends and may)",
+        "sends=route.sends)",
         f"{KEY_LOOPS}::test_a_read_key_that_asks_to_send_in_a_loop_does_not_use_what_is_kept_for_it",
     ),
     Mutant(

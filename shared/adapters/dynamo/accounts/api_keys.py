@@ -1,8 +1,9 @@
 """API keys on DynamoDB.
 
 Each is two items: one under the hash of its text, for requests, and one under its account, for lists. Every change of a
-key is one transaction with its entry in the account's audit log. The time of its last use is an item in `records`,
-since the API writes it, which may not write identities.
+key is one transaction with its entry in the account's audit log. When and whence it was last used is an item in
+`records`, since the API writes it, which may not write identities. A revoked key leaves that item, with the time of its
+revocation. So the same read tells such a key from one that never was.
 """
 
 import logging
@@ -13,12 +14,23 @@ from typing import Any, Final, TypeVar
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.moving import Mover
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n, number, s
+from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.adapters.dynamo.places import Places
 from shared.contracts import AUDIT_DAYS
-from shared.domain.accounts import ApiKey, Scope, default_scopes, id_of_key, is_key_text, key_digest, new_key_text
+from shared.domain.access.networks import networks_of, site
+from shared.domain.accounts import (
+    ALL_SCOPES,
+    ApiKey,
+    Refusal,
+    Scope,
+    default_scopes,
+    id_of_key,
+    is_key_text,
+    key_digest,
+    new_key_text,
+)
 from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.domain.namespaces import KeyKind, kind_of, team_space
 from shared.ports import Clock, Retriable
@@ -26,10 +38,13 @@ from shared.ports import Clock, Retriable
 CACHE: Final = 30.0
 """Seconds that a process remembers a key: a revoked key works for up to that much longer."""
 MAX_CACHED: Final = 10_000
+DAY_S: Final = 86_400
 USE_NOTED_MS: Final = 3_600_000
 """A key's last use is noted at most once an hour, so that a busy key costs no write with each request."""
 _LOG: Final = logging.getLogger(__name__)
-_FIELDS: Final = Fields(ApiKey, apart=("id", "scopes", "used"), always=("account", "test", "name", "created_at"))
+_FIELDS: Final = Fields(
+    ApiKey, apart=("id", "scopes", "used", "site"), always=("account", "test", "name", "created_at")
+)
 N = TypeVar("N", bound=Hashable)
 T = TypeVar("T")
 
@@ -66,6 +81,7 @@ class ApiKeys:
         scopes: Iterable[Scope] | None = None,
         name: str = "",
         expires: int = 0,
+        networks: Iterable[str] = (),
         by: str = SYSTEM,
     ) -> tuple[str, ApiKey]:
         """Create an API key and return its text, which is shown once and not stored, and the key.
@@ -75,17 +91,19 @@ class ApiKeys:
             team: a `ph_team_…` key, whose messages reach only the account's guests.
             scopes: what it may be used for; None: `default_scopes`.
             expires: Unix milliseconds, 0 for never.
+            networks: the only ones that it may be used from; none: it may from everywhere.
 
         Raises:
             UnknownAccount: there is no such account.
-            ValueError: a key is either for tests or for the team.
+            ValueError: a key is either for tests or for the team, or a network is not valid.
         """
         if test and team:
             raise ValueError("a key is either for tests or for the team")
         kind = kind_of(team_space(account) if team else account, test=test)
         granted = default_scopes(kind) if scopes is None else frozenset(scopes)
-        secret, digest, key = self._new(account, kind, granted, name, expires)
+        secret, digest, key = self._new(account, kind, granted, name, expires, networks_of(networks))
         told = {"kind": kind.value, "scopes": " ".join(sorted(key.scopes)), "expires": expires}
+        told |= {"networks": " ".join(key.networks)} if key.networks else {}
         event = audited(account, key.created_at, key.id, Act.KEY_CREATED, by, told)
         if not self._together([self._exists(account), *self._puts(digest, key)], event):
             raise UnknownAccount(account)
@@ -93,22 +111,30 @@ class ApiKeys:
 
     def find_by_key(self, secret: str) -> ApiKey | None:
         """Return the key of that text if there is one and it has not expired; remembered for CACHE seconds."""
+        found = self.look_up(secret)
+        return found if isinstance(found, ApiKey) else None
+
+    def look_up(self, secret: str) -> ApiKey | Refusal:
+        """Return the key of that text, or why there is none that is valid: one read, remembered for CACHE seconds."""
         if not is_key_text(secret):
-            return None
+            return Refusal.UNREADABLE
         digest = key_digest(secret)
         key = self._recall(self._keys, digest)
         if key is None:
             found, uses = self._places.find([keys.api_key(digest)], [keys.api_key_use(digest)], consistent=False)
             if not found:
-                return None
+                return Refusal.REVOKED if any("revoked" in x for x in uses) else Refusal.WRONG
             key = _used(_key(found[0], id_of_key(digest)), uses)
             self._remember(self._keys, digest, key)
-        return key if key.valid_at(self._now()) else None
+        return key if key.valid_at(self._now()) else Refusal.EXPIRED
 
-    def note_use(self, secret: str, key: ApiKey) -> None:
+    def note_use(self, secret: str, key: ApiKey, source: str = "") -> None:
         """Note that a key, as `find_by_key` returned it, is used now; at most one write per key and hour.
 
         A fault is logged and fails nothing: the next request within the hour notes it.
+
+        Args:
+            source: the address that the request comes from, of which only the site is kept.
         """
         now = self._now()
         if now - key.used < USE_NOTED_MS:
@@ -119,9 +145,9 @@ class ApiKeys:
                 "update_item",
                 TableName=self._table,
                 Key=keys.api_key_use(digest),
-                UpdateExpression="SET used = :now",
+                UpdateExpression="SET used = :now, site = :site",
                 ConditionExpression="attribute_not_exists(used) OR used <= :before",
-                ExpressionAttributeValues={":now": n(now), ":before": n(now - USE_NOTED_MS)},
+                ExpressionAttributeValues={":now": n(now), ":before": n(now - USE_NOTED_MS), ":site": s(site(source))},
             )
         except ConditionFailed:
             pass  # another process has noted it
@@ -129,7 +155,7 @@ class ApiKeys:
             _LOG.warning("use of a key not noted", extra={"key_id": key.id})
             return
         if digest in self._keys:
-            self._keys[digest] = (self._keys[digest][0], replace(key, used=now))
+            self._keys[digest] = (self._keys[digest][0], replace(key, used=now, site=site(source)))
 
     def list_keys(self, account: str) -> list[ApiKey]:
         """Return the account's keys, oldest first, with their last use."""
@@ -158,8 +184,36 @@ class ApiKeys:
         event = audited(account, self._now(), key.id, Act.KEY_EXPIRES, by, {"expires": at, "before": key.expires})
         return changed if self._together(self._expiry(digest, key, at), event) else None
 
+    def restrict_key(self, account: str, key_id: str, networks: Iterable[str], *, by: str = SYSTEM) -> ApiKey | None:
+        """Set the networks that a key may be used from. None: the account has no key of that id.
+
+        A process that has used the key within CACHE seconds takes the old ones for up to that much longer.
+
+        Args:
+            networks: the only ones; none: it may be used from everywhere.
+
+        Raises:
+            ValueError: a network is not valid.
+        """
+        wanted = networks_of(networks)
+        found = self._mirror(account, key_id)
+        if found is None:
+            return None
+        digest, key = found
+        change: Item = {
+            "TableName": self._home,
+            "UpdateExpression": "SET networks = :networks" if wanted else "REMOVE networks",
+            "ConditionExpression": "attribute_exists(pk)",
+            **({"ExpressionAttributeValues": {":networks": {"L": [s(x) for x in wanted]}}} if wanted else {}),
+        }
+        both = keys.account_key(key.account, digest), keys.api_key(digest)
+        told = {"networks": " ".join(wanted), "before": " ".join(key.networks)}
+        event = audited(account, self._now(), key.id, Act.KEY_RESTRICTED, by, told)
+        done = self._together([{"Update": {**change, "Key": place}} for place in both], event)
+        return replace(key, networks=wanted) if done else None
+
     def rotate_key(
-        self, account: str, key_id: str, until: int, *, by: str = SYSTEM
+        self, account: str, key_id: str, until: int, *, latest: int = 0, by: str = SYSTEM
     ) -> tuple[str, ApiKey, ApiKey] | None:
         """Create a replacement for a key.
 
@@ -167,6 +221,7 @@ class ApiKeys:
 
         Args:
             until: when the old key ends, Unix milliseconds, unless it ends before.
+            latest: when the new key ends at the latest, Unix milliseconds; 0: it ends as the old one would.
 
         Returns:
             The new key's text, the new key, and the old key. None if the account has no valid key of that id, or
@@ -178,8 +233,9 @@ class ApiKeys:
             return None
         digest, old = found
         ends = min(until, old.expires or until)
-        life = now + old.expires - old.created_at if old.expires else 0
-        secret, new_digest, new = self._new(account, old.kind, old.scopes, old.name, life)
+        life = now + old.expires - old.created_at if old.expires else latest
+        life = min(life, latest) if latest else life
+        secret, new_digest, new = self._new(account, old.kind, old.scopes, old.name, life, old.networks)
         event = audited(account, now, old.id, Act.KEY_ROTATED, by, {"successor": new.id, "expires": ends})
         actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new), self._heir(old, new)]
         return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
@@ -192,17 +248,30 @@ class ApiKeys:
         digest, key = found
         there = {"TableName": self._home, "ConditionExpression": "attribute_exists(pk)"}
         both = keys.account_key(account, digest), keys.api_key(digest)
-        event = audited(account, self._now(), key.id, Act.KEY_REVOKED, by)
-        use = {"Delete": {"TableName": self._table, "Key": keys.api_key_use(digest)}}
-        return self._together([*({"Delete": {**there, "Key": key}} for key in both), use], event)
+        now = self._now()
+        event = audited(account, now, key.id, Act.KEY_REVOKED, by)
+        note: Item = {
+            "TableName": self._table,
+            "Key": keys.api_key_use(digest),
+            "UpdateExpression": "SET revoked = :now, #ttl = :ttl",
+            "ExpressionAttributeNames": {"#ttl": "ttl"},
+            "ExpressionAttributeValues": {":now": n(now), ":ttl": n(now // 1000 + self._db.audit_days * DAY_S)},
+        }
+        return self._together([*({"Delete": {**there, "Key": key}} for key in both), {"Update": note}], event)
 
     def _new(
-        self, account: str, kind: KeyKind, scopes: frozenset[Scope], name: str, expires: int
+        self,
+        account: str,
+        kind: KeyKind,
+        scopes: frozenset[Scope],
+        name: str,
+        expires: int,
+        networks: tuple[str, ...],
     ) -> tuple[str, str, ApiKey]:
         secret = new_key_text(kind)
         digest = key_digest(secret)
         whose = team_space(account) if kind is KeyKind.TEAM else account
-        made = ApiKey(id_of_key(digest), whose, kind is KeyKind.TEST, scopes, name, self._now(), expires)
+        made = ApiKey(id_of_key(digest), whose, kind is KeyKind.TEST, scopes, name, self._now(), expires, networks)
         return secret, digest, made
 
     def _mirrors(self, account: str) -> Iterable[Item]:
@@ -274,19 +343,26 @@ class ApiKeys:
 
 
 def key_fields(key: ApiKey) -> Item:
-    """Return the stored attributes of a key, without its place."""
-    return {**_FIELDS.item(key), "scopes": {"L": [s(x) for x in sorted(key.scopes)]}}
+    """Return the stored attributes of a key, without its place.
+
+    Areas are apart from the wide scopes. Older versions know only those: a key without any opens nothing there.
+    """
+    wide, areas = key.scopes & ALL_SCOPES, key.scopes - ALL_SCOPES
+    names = {"scopes": wide, **({"areas": areas} if areas else {})}
+    return {**_FIELDS.item(key), **{name: {"L": [s(x) for x in sorted(of)]} for name, of in names.items()}}
 
 
 def _used(key: ApiKey, uses: Iterable[Item]) -> ApiKey:
     """Return a key with its last use; the version before this one notes it on the key itself."""
-    return replace(key, used=max([key.used, *(number(x, "used") for x in uses)]))
+    for x in uses:
+        key = replace(key, used=max(key.used, number(x, "used")), site=text(x, "site", key.site))
+    return key
 
 
 def _key(item: Item, key_id: str) -> ApiKey:
     return ApiKey(
         id=key_id,
-        scopes=frozenset(Scope(x["S"]) for x in item["scopes"]["L"]),
+        scopes=frozenset(Scope(x["S"]) for name in ("scopes", "areas") if name in item for x in item[name]["L"]),
         used=number(item, "used"),
         **_FIELDS.read(item),
     )

@@ -1,0 +1,24 @@
+"""Figures of requests whose API key is refused, for the alarms. A request that is taken costs nothing here."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from shared.domain.accounts import Refusal
+from shared.metrics import Metric, Service
+
+FIGURES: Final[Mapping[Refusal, Metric]] = {
+    Refusal.WRONG: Metric.KEYS_WRONG,
+    Refusal.REVOKED: Metric.KEYS_REVOKED,
+    Refusal.EXPIRED: Metric.KEYS_EXPIRED,
+    Refusal.NETWORK: Metric.KEYS_ELSEWHERE,
+    Refusal.LIMITED: Metric.KEYS_LIMITED,
+}
+"""Reason → its figure. Texts that have not the form of a key are not counted: scanners send them to any address."""
+
+
+def count(stage: str, reason: Refusal) -> None:
+    """Tell that a key of a stage was refused."""
+    if reason in FIGURES:
+        from shared.adapters import metrics  # noqa: PLC0415 - a cold start does not wait for it
+
+        metrics.tell(stage, Service.API, {FIGURES[reason]: 1})
