@@ -13,16 +13,14 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Final
 
+from shared.domain.access.ends import EndingKey, warned_days
 from shared.domain.namespaces import KeyKind, kind_of, namespace
 from shared.domain.recipients.addresses import Address, parse
-from shared.domain.times import DAY_MS, Millis
 
 _KEY: Final = re.compile(r"ph_(live|team|test)_[A-Za-z0-9_-]{43}")
 _KEY_ID: Final = re.compile(r"[0-9a-f]{16}")
 _ACCOUNT: Final = re.compile(r"acc_[0-9a-z]{12}")
 _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-WARNED_MS: Final[Millis] = 14 * DAY_MS
-"""For so long before its end a key that is used is named as one that ends soon."""
 MAX_NAME: Final = 100
 """Characters of an account's or key's name."""
 # change: how many requests per second an account may make
@@ -170,9 +168,11 @@ class ApiKey:
         """Tell whether the key has not expired."""
         return self.expires == 0 or now_ms < self.expires
 
-    def ends_soon(self, now_ms: int) -> bool:
-        """Tell whether the key ends within `WARNED_MS`, or has ended."""
-        return self.expires != 0 and now_ms >= self.expires - WARNED_MS
+    def ending(self, now_ms: int) -> EndingKey | None:
+        """Return what its owner hears of its end now; None: it does not end soon, or has ended."""
+        days = warned_days(self.expires, now_ms)
+        said = EndingKey(self.namespace, self.id, self.name, self.kind.value, self.expires, days)
+        return said if days else None
 
 
 def new_account_id() -> str:

@@ -64,6 +64,14 @@ ACCOUNTS: Final = (
         f"{OF_SCOPES}::test_an_operation_opens_to_its_scopes_and_to_no_other[listJobs]",
     ),
     Mutant(
+        "the end of a key is announced each hour",
+        9,
+        "shared/adapters/dynamo/accounts/ending_keys.py",
+        "expires <> :expires OR #days > :days",
+        "expires <> :expires OR #days >= :days",
+        "tests/adapters/test_domain_events.py::test_a_key_that_is_used_and_ends_soon_is_told_of_three_times[False]",
+    ),
+    Mutant(
         "the whole address of a key's last use is kept",
         9,
         "shared/domain/access/networks.py",

@@ -34,7 +34,7 @@ def _keys(at: Asked) -> ListRows[KeyRow]:
 def _row(key: ApiKey, now: Millis) -> KeyRow:
     if not key.valid_at(now):
         return KeyRow(key, "expired")
-    if key.ends_soon(now):
+    if key.ending(now) is not None:
         return KeyRow(key, "ends soon")
     return KeyRow(key, "in use" if key.used else "never used")
 

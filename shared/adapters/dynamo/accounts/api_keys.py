@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from shared.adapters.dynamo import audit, keys
+from shared.adapters.dynamo.accounts.ending_keys import announcement
 from shared.adapters.dynamo.accounts.moving import Mover
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
@@ -32,7 +33,7 @@ from shared.domain.accounts import (
     new_key_text,
 )
 from shared.domain.audit import SYSTEM, Act, Event, audited
-from shared.domain.namespaces import KeyKind, kind_of, team_space
+from shared.domain.namespaces import KeyKind, kind_of, owner, team_space
 from shared.ports import Clock, Retriable
 
 CACHE: Final = 30.0
@@ -156,6 +157,19 @@ class ApiKeys:
             return
         if digest in self._keys:
             self._keys[digest] = (self._keys[digest][0], replace(key, used=now, site=site(source)))
+        self._announce_end(digest, key, now)
+
+    def _announce_end(self, digest: str, key: ApiKey, now: int) -> None:
+        """Announce that a key ends soon, once for each number of days: to the audit log and the owner's endpoints."""
+        ending = key.ending(now)
+        if ending is None:
+            return
+        told = {"days": ending.days, "expires": ending.expires}
+        event = audited(owner(key.account), now, key.id, Act.KEY_EXPIRING, SYSTEM, told)
+        try:
+            self._db.together([announcement(self._table, digest, ending), *audit.puts(self._db, self._table, event)])
+        except Retriable:
+            _LOG.warning("end of a key not announced", extra={"key_id": key.id})
 
     def list_keys(self, account: str) -> list[ApiKey]:
         """Return the account's keys, oldest first, with their last use."""
