@@ -99,7 +99,7 @@ class Metric(StrEnum):
     HOOKS_WOKEN = "HookRuns"
     """hooks: 1 after each run of every minute that looked for endpoints with work."""
     KEYS_WRONG = "KeysWrong"
-    """api: requests with an API key that does not exist."""
+    """api: requests with an API key or a token that does not exist, or by a key that asks for more than its text."""
     KEYS_REVOKED = "KeysRevoked"
     """api: requests with a revoked API key."""
     KEYS_EXPIRED = "KeysExpired"

@@ -15,6 +15,7 @@ from cli.operating.accounts import Account, kind_wanted
 from cli.operating.door import OperatorClient, door, timed
 from cli.operating.stopping import jobs_of_key, stop_of_key
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
+from shared.domain.access.proofs import Proof
 from shared.domain.accounts import Scope, is_key_id
 from shared.domain.jobs.job import MAIL
 from shared.ports import Clock
@@ -58,6 +59,9 @@ def create_key(
             metavar="CIDR", help="A network that the key may be used from: 192.0.2.0/24. Repeatable. Default: all."
         ),
     ] = None,
+    proof: Annotated[
+        Proof, typer.Option(help="What each request needs: the key, or (oauth) an access token of POST /oauth/token.")
+    ] = Proof.KEY,
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
@@ -68,6 +72,7 @@ def create_key(
     body: dict[str, Any] = {"account": account, "kind": kind.value, "name": name, "scopes": scope or None}
     body |= {"expires": until} if until else {}
     body |= {"networks": network} if network else {}
+    body |= {"proof": proof.value} if proof is not Proof.KEY else {}
     with door(ctx, stage, aws=aws) as (client, _):
         made = client.post("/keys/create", body)
     secret, key = made["key"], _row(made["made"])
@@ -89,7 +94,7 @@ def list_keys(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws 
         return
     shown = [{**row, **{name: ",".join(row.get(name, ())) for name in ("scopes", "networks")}} for row in rows]
     dates = ("created_at", "last_used_at", "last_used_from", "expires_at")
-    columns = ("key_id", "kind", "scopes", *dates, "networks", "name")
+    columns = ("key_id", "kind", "scopes", *dates, "networks", "proof", "name")
     table(columns, shown, empty=f"no keys: make one with `posthaste key create {account}`")
 
 
@@ -287,7 +292,12 @@ def _note_stopped(names: list[str], job: Mapping[str, Any], *, json: bool) -> No
 
 def _row(key: Mapping[str, Any]) -> dict[str, Any]:
     """Return a key as the commands write it. A function of an older version names no networks."""
-    return timed({"networks": [], "last_used_from": "", **key}, "created_at", "expires_at", "last_used_at")
+    return timed(
+        {"networks": [], "last_used_from": "", "proof": Proof.KEY.value, **key},
+        "created_at",
+        "expires_at",
+        "last_used_at",
+    )
 
 
 def _check(key_id: str) -> None:

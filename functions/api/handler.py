@@ -4,11 +4,13 @@ A log line names the operation, the account, the ids that it was about or has ma
 path, an address, a body or a key. Messages of faults may quote one, so only a fault's kind and place are logged.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
 from functions.api.access.refused import count
+from functions.api.access.tokens import FORMS as TOKEN_FORMS
 from functions.api.docs.page import FILES
 from functions.api.doors.routes import FORMS
 from functions.api.operations import ROUTES
@@ -20,12 +22,13 @@ from shared.domain.ids import is_id
 from shared.web import answering, http
 from shared.web.authentication import Refused, authenticate
 from shared.web.etags import kept
-from shared.web.http import Answer, Request
+from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import Caller, Page, Public, PublicRequest, Route, find
+from shared.web.routing import Exchange, Page, Public, PublicRequest, find
 
 logger = logs.lines("api")
 _ROUTES: Final = (*ROUTES, *FILES)
+_FORMS: Final = {**FORMS, **TOKEN_FORMS}
 
 
 @cache
@@ -70,7 +73,11 @@ def _answer(
         return kept(request, route.handler())
     if isinstance(route, Public):
         return route.handler(PublicRequest(request, using(), path))
-    caller = _caller(request, route, using(), seen)
+    services = using()
+    with _counted(services.settings.stage, seen):
+        if isinstance(route, Exchange):
+            return route.handler(PublicRequest(request, services, path))
+        caller = authenticate(request, route, services.keeper)
     key = caller.key
     seen |= {"account": key.account, "test": key.test, "notifier" if caller.notifier else "key_id": key.id}
     seen["about"] = [name for name in path.values() if is_id(name)]
@@ -81,17 +88,18 @@ def _answer(
     return answer
 
 
-def _caller(request: Request, route: Route, using: ApiServices, seen: dict[str, Any]) -> Caller:
-    """Return the caller. A key that is refused is counted, and the line of the log says why."""
+@contextmanager
+def _counted(stage: str, seen: dict[str, Any]) -> Iterator[None]:
+    """Count a key that is refused, and let the line of the log say why."""
     try:
-        return authenticate(request, route, using.accounts, using.logins)
+        yield
     except Refused as refused:
         seen |= {"refused": refused.reason.value, **({"key_id": refused.key_id} if refused.key_id else {})}
-        count(using.settings.stage, refused.reason)
+        count(stage, refused.reason)
         raise
 
 
 def _problem(event: Mapping[str, Any], found: Problem, request_id: str) -> Answer:
     """Return a problem in the form of the path: clients of another service's API read no other."""
-    form = FORMS.get(http.path_of(event).strip("/"))
+    form = _FORMS.get(http.path_of(event).strip("/"))
     return form.answer(found, request_id) if form is not None else http.problem(found, request_id)

@@ -19,12 +19,15 @@ from functions.api.tags import TAGS
 from shared.contracts import WEBHOOK_PATH
 from shared.web.authentication import SUSPENDED
 from shared.web.problems import CODES, ProblemDetails
-from shared.web.routing import Form, Nothing, Page, Public, Route, Scheme, parameters
+from shared.web.routing import Exchange, Form, Nothing, Page, Public, Route, Scheme, parameters
 
 FILE: Final = Path(__file__).parent / "openapi.json"
 PROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
 """Has the version of everything: the package, the API and the newest release in CHANGELOG.md."""
-OF_KEYS: Final = ("key_expired", "key_revoked", "network_not_allowed", "missing_scope")
+OF_KEYS: Final = (
+    *("key_expired", "key_revoked", "token_expired", "proof_needed", "network_not_allowed"),
+    "missing_scope",
+)
 """Codes that only an API key is refused with."""
 COMMON: Final = ("unauthorized", *OF_KEYS, "rate_limited", "internal_error", "try_again", "malformed_request")
 _SCHEMES: Final = {Scheme.KEY: "key", Scheme.BASIC: "notifier"}
@@ -74,6 +77,8 @@ def generate() -> Schema:
     for route in ROUTES:
         if isinstance(route, Page):
             operation = _page(route)
+        elif isinstance(route, Exchange):
+            operation = _exchange(route, refs)
         else:
             operation = _public(route) if isinstance(route, Public) else _operation(route, schemas, refs)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
@@ -115,9 +120,12 @@ def generate() -> Schema:
 
 
 def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Schema]]:
-    routes = [r for r in ROUTES if not isinstance(r, Page | Public)]
+    routes = [r for r in ROUTES if isinstance(r, Route)]
+    exchanges = [r for r in ROUTES if isinstance(r, Exchange)]
     inputs = dict.fromkeys([m for r in routes for m in (r.query, r.body) if m is not Nothing])
+    inputs |= dict.fromkeys(r.body for r in exchanges)
     outputs = dict.fromkeys([*_outputs(routes), ProblemDetails, *MODELS])
+    outputs |= dict.fromkeys(m for r in exchanges for m in (r.answer, r.form.model))
     wanted: list[Any] = [(m, "validation") for m in inputs] + [(m, "serialization") for m in outputs]
     found, definitions = models_json_schema(wanted, ref_template=_REF)
     refs: Any = found
@@ -288,6 +296,22 @@ def _page(page: Page) -> Schema:
         "summary": page.summary,
         "security": [],
         "responses": {"200": {"description": "OK", "content": content}},
+    }
+
+
+def _exchange(route: Exchange, refs: Mapping[tuple[type[BaseModel], str], Schema]) -> Schema:
+    content = {"application/x-www-form-urlencoded": {"schema": refs[route.body, "validation"]}}
+    return {
+        "operationId": route.name,
+        "tags": ["Service"],
+        "summary": route.summary,
+        "description": route.description,
+        "security": [],
+        "requestBody": {"required": True, "content": content},
+        "responses": {
+            "200": {"description": "OK", **_content(route.answer, refs)},
+            **_problems(route.problems, refs, route.form),
+        },
     }
 
 

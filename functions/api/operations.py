@@ -3,6 +3,7 @@
 from typing import Final
 
 from functions.api import meta
+from functions.api.access import tokens
 from functions.api.access.areas import with_areas
 from functions.api.account import audit, credentials, senders, stats
 from functions.api.batches import routes as batches
@@ -60,6 +61,7 @@ _ALL: Final[tuple[Operation, ...]] = (
     *unsubscribe.ROUTES,
     *credentials.ROUTES,
     *audit.ROUTES,
+    *tokens.ROUTES,
     *meta.ROUTES,
 )
 ROUTES: Final[tuple[Operation, ...]] = tuple(with_areas(_ALL))

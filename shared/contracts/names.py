@@ -162,8 +162,8 @@ HOOKS_RECORDS_FILTERS: Final = (
     {"dynamodb": {"NewImage": {"address": {"S": _ANY}, "reason": {"S": _ANY}, "unheard": {"BOOL": _ABSENT}}}},
 )
 """`records` stream → webhooks: jobs that ended or stopped, closed windows, uploads that were read or cannot be, texts,
-updates of notices, suppressions and unsubscriptions. Also API keys that end soon. An event source has at most five filters.
-An item is `unheard` if it is of an account that had no endpoints."""
+updates of notices, suppressions and unsubscriptions. Also API keys that end soon. An event source has at most five
+filters. An item is `unheard` if it is of an account that had no endpoints."""
 HOOKS_OPS_FILTERS: Final = ({"dynamodb": {"NewImage": {"sk": {"S": ["BREAKER"]}, "state": {"S": ["OPEN", "CLOSED"]}}}},)
 """`ops` stream → webhooks: breakers that opened or closed."""
 

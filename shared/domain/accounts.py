@@ -14,6 +14,7 @@ from enum import IntEnum, StrEnum
 from typing import Final
 
 from shared.domain.access.ends import EndingKey, warned_days
+from shared.domain.access.proofs import Proof
 from shared.domain.namespaces import KeyKind, kind_of, namespace
 from shared.domain.recipients.addresses import Address, parse
 
@@ -73,6 +74,10 @@ class Refusal(StrEnum):
     EXPIRED = "expired"
     NETWORK = "network"
     """The request comes from outside the key's networks."""
+    PROOF = "proof"
+    """The key asks for more than its text."""
+    STALE = "stale"
+    """The token has expired, as tokens do."""
     LIMITED = "limited"
     """The key has used up its own allowance of requests."""
 
@@ -139,6 +144,7 @@ class ApiKey:
         created_at: Unix milliseconds.
         expires: Unix milliseconds from which on it is refused, 0 for never.
         networks: the only ones that it may be used from, as in `192.0.2.0/24`; empty: it may from everywhere.
+        proof: what it asks of each request.
         used: Unix milliseconds of its last use, up to an hour behind; 0 if it was never used.
         site: the network of that use, `/24` or `/48`; empty if it is not known.
     """
@@ -151,6 +157,7 @@ class ApiKey:
     created_at: int
     expires: int = 0
     networks: tuple[str, ...] = ()
+    proof: Proof = Proof.KEY
     used: int = field(default=0, compare=False)
     site: str = field(default="", compare=False)
 

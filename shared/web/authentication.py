@@ -1,4 +1,4 @@
-"""Authentication by an API key (`Authorization: Bearer`) or as a notifier (`Authorization: Basic`), and permissions.
+"""Authentication by an API key or a token of one (`Authorization: Bearer`) or as a notifier (`Basic`), and permissions.
 
 Nothing is stored for callers without permission.
 """
@@ -7,12 +7,14 @@ import base64
 import binascii
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from shared.domain.access.networks import allows
-from shared.domain.accounts import ApiKey, Excess, Limited, Refusal, Scope, Taker, id_of_key, key_digest
+from shared.domain.access.proofs import ACCESS, ACCESS_USE, AccessToken, Proof
+from shared.domain.accounts import ApiKey, Excess, Limited, Refusal, Scope, Taker, id_of_key, is_key_text, key_digest
 from shared.domain.notices.notifier import Notifier
+from shared.ports import Clock, Links
 from shared.web.http import Request
 from shared.web.problems import Problem
 from shared.web.routing import Caller, Route, Scheme
@@ -24,6 +26,8 @@ _CODES: Final[Mapping[Refusal, str]] = {
     Refusal.REVOKED: "key_revoked",
     Refusal.EXPIRED: "key_expired",
     Refusal.NETWORK: "network_not_allowed",
+    Refusal.PROOF: "proof_needed",
+    Refusal.STALE: "token_expired",
     Refusal.LIMITED: "rate_limited",
 }
 """Why a key is refused → the problem's code; for all others it is `unauthorized`."""
@@ -46,8 +50,8 @@ class Refused(Problem):
 class Callers(Protocol):
     """The callers: API keys and notifiers, and the request allowances of accounts."""
 
-    def look_up(self, secret: str) -> ApiKey | Refusal:
-        """Return the key with a secret, or why there is none that is valid."""
+    def look_up_digest(self, digest: str) -> ApiKey | Refusal:
+        """Return the key whose text has a SHA-256, hex, or why there is none that is valid."""
 
     def take(self, account: str, taker: Taker, *, test: bool) -> Excess | None:
         """Take a token from an account's allowance, and from that of one of its keys or notifiers.
@@ -57,8 +61,8 @@ class Callers(Protocol):
             test: it is a test key, or a notifier of test keys.
         """
 
-    def note_use(self, secret: str, key: ApiKey, source: str) -> None:
-        """Note that a key was used. `source`: the address that the request comes from."""
+    def note_use_of(self, digest: str, key: ApiKey, source: str) -> None:
+        """Note that a key was used. `digest`: of its text; `source`: the address that the request comes from."""
 
     def suspended(self, account: str) -> bool:
         """Tell whether an operator has suspended an account."""
@@ -74,8 +78,25 @@ class NotifierLogins(Protocol):
         """Note that a notifier calls. `status`: whether it asks for the results of its notices."""
 
 
-def authenticate(request: Request, route: Route, accounts: Callers, logins: NotifierLogins) -> Caller:
-    """Return the caller, having taken a token from its request allowance.
+@dataclass(frozen=True, slots=True)
+class Doorkeeper:
+    """It decides who a caller is.
+
+    Attributes:
+        accounts: keys and allowances.
+        logins: notifiers.
+        links: opens access tokens.
+        clock: ends them.
+    """
+
+    accounts: Callers
+    logins: NotifierLogins
+    links: Links
+    clock: Clock
+
+
+def authenticate(request: Request, route: Route, keeper: Doorkeeper) -> Caller:
+    """Return the caller, having taken one request from its allowance.
 
     Args:
         route: says which schemes it takes, and which scope a key needs.
@@ -88,8 +109,8 @@ def authenticate(request: Request, route: Route, accounts: Callers, logins: Noti
     for scheme in route.schemes:
         if kind.lower() == scheme.lower() and given.strip():
             if scheme is Scheme.BASIC:
-                return _notifier(given.strip(), route, accounts, logins)
-            return Caller(_key(given.strip(), request.source, accounts, route))
+                return _notifier(given.strip(), route, keeper.accounts, keeper.logins)
+            return Caller(_key(given.strip(), request.source, keeper, route))
     raise _unauthorized(route)
 
 
@@ -98,25 +119,73 @@ def _unauthorized(route: Route) -> Problem:
     return Problem("unauthorized", NEEDS.get(tuple(route.schemes), ""), headers={"WWW-Authenticate": realms})
 
 
-def _key(secret: str, source: str, accounts: Callers, route: Route) -> ApiKey:
-    key = accounts.look_up(secret)
-    if isinstance(key, Refusal):
-        known = key in (Refusal.REVOKED, Refusal.EXPIRED)
-        code = _CODES.get(key, "unauthorized")
-        raise Refused(code, headers=INVALID, reason=key, key_id=id_of_key(key_digest(secret)) if known else "")
-    if not allows(key.networks, source):  # before it takes anything: a thief elsewhere uses up nothing
-        detail = f"The API key may not be used from {source or 'an unknown address'}. An operator sets its networks."
-        raise Refused(_CODES[Refusal.NETWORK], detail, reason=Refusal.NETWORK, key_id=key.id)
+def _key(text: str, source: str, keeper: Doorkeeper, route: Route) -> ApiKey:
+    """Return the key of a request, with the scopes of the request.
+
+    Args:
+        text: the key's own, or a token.
+        source: the address that the request comes from.
+    """
+    token = _token(text, keeper) if text.startswith(ACCESS) else None
+    digest = key_digest(text) if token is None else token.digest
+    key = known_key(digest, source, keeper.accounts) if token or is_key_text(text) else None
+    if key is None:
+        raise Refused("unauthorized", headers=INVALID, reason=Refusal.UNREADABLE)
+    if token is not None:
+        key = replace(key, scopes=key.scopes & {Scope(x) for x in token.scopes})
+    elif key.proof is not Proof.KEY:
+        raise Refused(_CODES[Refusal.PROOF], headers=INVALID, reason=Refusal.PROOF, key_id=key.id)
     may = not route.scopes.isdisjoint(key.scopes)
-    excess = accounts.take(key.account, Taker(key.id, sends=route.sends and may), test=key.test)
-    _limit(excess, key.id)
+    take(key, keeper.accounts, sends=route.sends and may)
     if not may:
         named = " or ".join(f"`{scope.value}`" for scope in route.needs)
         raise Problem("missing_scope", f"This call needs an API key with the scope {named}.")
-    if route.shut and accounts.suspended(key.account):
+    if route.shut and keeper.accounts.suspended(key.account):
         raise Problem(SUSPENDED)
-    accounts.note_use(secret, key, source)
+    keeper.accounts.note_use_of(digest, key, source)
     return key
+
+
+def known_key(digest: str, source: str, accounts: Callers) -> ApiKey:
+    """Return a key that is valid, and may be used from an address. Nothing is taken from its allowance.
+
+    Args:
+        digest: SHA-256 of its text, hex.
+        source: the address that the request comes from.
+
+    Raises:
+        Refused: unauthorized, key_revoked, key_expired, network_not_allowed.
+    """
+    key = accounts.look_up_digest(digest)
+    if isinstance(key, Refusal):
+        known = key in (Refusal.REVOKED, Refusal.EXPIRED)
+        code = _CODES.get(key, "unauthorized")
+        raise Refused(code, headers=INVALID, reason=key, key_id=id_of_key(digest) if known else "")
+    if not allows(key.networks, source):  # before it takes anything: a thief elsewhere uses up nothing
+        detail = f"The API key may not be used from {source or 'an unknown address'}. An operator sets its networks."
+        raise Refused(_CODES[Refusal.NETWORK], detail, reason=Refusal.NETWORK, key_id=key.id)
+    return key
+
+
+def take(key: ApiKey, accounts: Callers, *, sends: bool) -> None:
+    """Take one request from a key's allowance. Refused or Problem `rate_limited` if there is none."""
+    _limit(accounts.take(key.account, Taker(key.id, sends=sends), test=key.test), key.id)
+
+
+def _token(text: str, keeper: Doorkeeper) -> AccessToken:
+    """Return what a token says.
+
+    Raises:
+        Refused: unauthorized, token_expired.
+    """
+    opened = keeper.links.unseal(ACCESS_USE, text.removeprefix(ACCESS))
+    if opened is None:
+        raise Refused("unauthorized", headers=INVALID)
+    token = AccessToken.unpack(opened)
+    if keeper.clock.now() * 1000 >= token.expires:
+        key_id = id_of_key(token.digest)
+        raise Refused(_CODES[Refusal.STALE], headers=INVALID, reason=Refusal.STALE, key_id=key_id)
+    return token
 
 
 def _notifier(credentials: str, route: Route, accounts: Callers, logins: NotifierLogins) -> Caller:

@@ -28,6 +28,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "unauthorized": (401, "Send a valid API key: Authorization: Bearer ph_live_…, ph_team_… or ph_test_…."),
     "key_expired": (401, "The API key has expired. Ask an operator for a new one, or for a later end."),
     "key_revoked": (401, "The API key has been revoked. Ask an operator for a new one."),
+    "token_expired": (401, "The access token has expired. Get another one: POST /oauth/token."),
+    "proof_needed": (401, "The API key works by access tokens only. Get one: POST /oauth/token."),
+    "unsupported_grant_type": (400, "Send grant_type=client_credentials: there is no other grant."),
+    "invalid_scope": (400, "The API key does not have each of these scopes, or there is no such scope."),
     "network_not_allowed": (403, "The API key may not be used from this address. An operator sets its networks."),
     "missing_scope": (403, "The API key does not have the scope that this call needs."),
     "live_key_needed": (

@@ -276,6 +276,30 @@ class Public:
     conflict: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An operation by which a client exchanges what it has for a token. It finds out by itself who asks.
+
+    Attributes:
+        body: the model of the form that it takes.
+        answer: the model of its 200.
+        form: of its problems.
+        problems: their codes.
+        description: more than the summary.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handler: Callable[[PublicRequest[Any]], Answer]
+    body: type[BaseModel]
+    answer: type[BaseModel]
+    form: Form
+    problems: Sequence[str]
+    description: str = ""
+
+
 def _query(model: type[Q], request: Request) -> Q:
     try:
         return model.model_validate_strings(dict(request.query))
@@ -288,7 +312,7 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-Operation = Route | Page | Public
+Operation = Route | Page | Public | Exchange
 
 
 def section(tag: str, *routes: Route) -> tuple[Route, ...]:

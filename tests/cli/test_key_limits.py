@@ -65,6 +65,13 @@ def test_a_key_of_an_area_is_made_and_shown(run: Run, account: str) -> None:
     assert "recipients,stats" in run("key", "list", account).out
 
 
+def test_a_key_that_works_by_tokens_is_made_and_shown(run: Run, account: str) -> None:
+    key = made(run, account, "--proof", "oauth")
+    assert (key["proof"], made(run, account)["proof"]) == ("oauth", "key")
+    assert run("key", "rotate", account, key["key_id"], "--json").json["proof"] == "oauth"
+    assert "oauth" in run("key", "list", account).out
+
+
 def test_without_the_setting_a_key_has_no_end(run: Run, account: str) -> None:
     assert made(run, account)["expires_at"] is None
     assert made(run, account, "--expires", "900d")["expires_at"] is not None

@@ -20,6 +20,7 @@ SENT: Final = "tests/attacks/test_what_a_leaked_key_sent.py"
 ALLOWANCES: Final = "tests/api/test_allowances.py"
 
 STOLEN: Final = "tests/attacks/test_a_stolen_key_elsewhere.py"
+SEEN: Final = "tests/attacks/test_a_secret_that_is_seen_on_the_way.py"
 OF_SCOPES: Final = "tests/attacks/test_every_operation_by_every_scope.py"
 
 ACCOUNTS: Final = (
@@ -62,6 +63,30 @@ ACCOUNTS: Final = (
         '"getNotifierStats", "listCredentials"',
         '"getNotifierStats", "listCredentials", "listJobs"',
         f"{OF_SCOPES}::test_an_operation_opens_to_its_scopes_and_to_no_other[listJobs]",
+    ),
+    Mutant(
+        "the text of a key that asks for tokens opens everything",
+        9,
+        "shared/web/authentication.py",
+        "elif key.proof is not Proof.KEY:",
+        "elif key.proof is None:",
+        f"{SEEN}::test_the_text_of_such_a_key_opens_nothing_else",
+    ),
+    Mutant(
+        "a token lives for ever",
+        9,
+        "shared/web/authentication.py",
+        "if keeper.clock.now() * 1000 >= token.expires:",
+        "if token.expires == 0:",
+        f"{SEEN}::test_a_token_that_was_seen_ends_after_ten_minutes",
+    ),
+    Mutant(
+        "a token has all scopes of its key",
+        9,
+        "shared/web/authentication.py",
+        "key = replace(key, scopes=key.scopes & {Scope(x) for x in token.scopes})",
+        "pass",
+        f"{SEEN}::test_a_token_has_the_scopes_that_were_asked_for_and_no_more",
     ),
     Mutant(
         "the end of a key is announced each hour",
@@ -107,7 +132,7 @@ ACCOUNTS: Final = (
         "a suspended account makes webhooks",
         9,
         "shared/web/authentication.py",
-        "if route.shut and accounts.suspended(key.account):",
+        "if route.shut and keeper.accounts.suspended(key.account):",
         "if False:",
         f"{SUSPENDED}::test_a_suspended_account_ends_things_and_makes_none[createHook]",
     ),
@@ -155,8 +180,8 @@ ACCOUNTS: Final = (
         "test keys take the requests of live ones",
         9,
         "shared/web/authentication.py",
-        "sends=route.sends and may), test=key.test)",
-        "sends=route.sends and may), test=False)",
+        "Taker(key.id, sends=sends), test=key.test)",
+        "Taker(key.id, sends=sends), test=False)",
         f"{LOOPS}::test_a_test_key_in_a_loop_does_not_keep_live_keys_from_asking",
     ),
     Mutant(

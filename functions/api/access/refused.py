@@ -9,6 +9,7 @@ from shared.metrics import Metric, Service
 FIGURES: Final[Mapping[Refusal, Metric]] = {
     Refusal.WRONG: Metric.KEYS_WRONG,
     Refusal.REVOKED: Metric.KEYS_REVOKED,
+    Refusal.PROOF: Metric.KEYS_WRONG,
     Refusal.EXPIRED: Metric.KEYS_EXPIRED,
     Refusal.NETWORK: Metric.KEYS_ELSEWHERE,
     Refusal.LIMITED: Metric.KEYS_LIMITED,

@@ -11,6 +11,7 @@ from functions.operate.access.traces import KeyTrail, disable, traces_of
 from functions.operate.accounts import AccountBody, AccountQuery, Name, owner_of, resolve
 from functions.operate.call import Call, OperateView, route
 from shared.domain.access.networks import MAX_NETWORKS, NetworkText
+from shared.domain.access.proofs import Proof
 from shared.domain.accounts import ApiKey, Scope, is_key_id
 from shared.domain.namespaces import KeyKind, owner
 from shared.domain.times import DAY_MS
@@ -29,6 +30,7 @@ class NewKey(AccountBody):
         scopes: None for those of its kind.
         expires: Unix milliseconds, 0 for never; None for what the settings say.
         networks: the only ones that it may be used from; none: it may from everywhere.
+        proof: what it asks of each request.
     """
 
     kind: KeyKind = KeyKind.LIVE
@@ -36,6 +38,7 @@ class NewKey(AccountBody):
     scopes: list[Scope] | None = None
     expires: int | None = Field(None, ge=0)
     networks: list[NetworkText] = Field([], max_length=MAX_NETWORKS)
+    proof: Proof = Proof.KEY
 
 
 class KeyNetworks(AccountBody):
@@ -78,6 +81,7 @@ class OperatedKey(OperateView):
     created_at: int
     expires_at: int
     networks: list[str]
+    proof: Proof
     last_used_at: int
     last_used_from: str
 
@@ -147,6 +151,7 @@ def create_key(call: Call[Nothing, NewKey]) -> Answer:
         name=body.name,
         expires=_end_of(call, body.expires),
         networks=body.networks,
+        proof=body.proof,
         by=call.key.id,
     )
     return CreatedKey(key=text, made=_row(made)).answer()
@@ -256,6 +261,7 @@ def _row(key: ApiKey) -> OperatedKey:
         created_at=key.created_at,
         expires_at=key.expires,
         networks=list(key.networks),
+        proof=key.proof,
         last_used_at=key.used,
         last_used_from=key.site,
     )

@@ -21,6 +21,7 @@ from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.adapters.dynamo.places import Places
 from shared.contracts import AUDIT_DAYS
 from shared.domain.access.networks import networks_of, site
+from shared.domain.access.proofs import Proof
 from shared.domain.accounts import (
     ALL_SCOPES,
     ApiKey,
@@ -44,7 +45,7 @@ USE_NOTED_MS: Final = 3_600_000
 """A key's last use is noted at most once an hour, so that a busy key costs no write with each request."""
 _LOG: Final = logging.getLogger(__name__)
 _FIELDS: Final = Fields(
-    ApiKey, apart=("id", "scopes", "used", "site"), always=("account", "test", "name", "created_at")
+    ApiKey, apart=("id", "scopes", "proof", "used", "site"), always=("account", "test", "name", "created_at")
 )
 N = TypeVar("N", bound=Hashable)
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class ApiKeys:
         name: str = "",
         expires: int = 0,
         networks: Iterable[str] = (),
+        proof: Proof = Proof.KEY,
         by: str = SYSTEM,
     ) -> tuple[str, ApiKey]:
         """Create an API key and return its text, which is shown once and not stored, and the key.
@@ -93,6 +95,7 @@ class ApiKeys:
             scopes: what it may be used for; None: `default_scopes`.
             expires: Unix milliseconds, 0 for never.
             networks: the only ones that it may be used from; none: it may from everywhere.
+            proof: what it asks of each request.
 
         Raises:
             UnknownAccount: there is no such account.
@@ -103,8 +106,10 @@ class ApiKeys:
         kind = kind_of(team_space(account) if team else account, test=test)
         granted = default_scopes(kind) if scopes is None else frozenset(scopes)
         secret, digest, key = self._new(account, kind, granted, name, expires, networks_of(networks))
+        key = replace(key, proof=proof)
         told = {"kind": kind.value, "scopes": " ".join(sorted(key.scopes)), "expires": expires}
         told |= {"networks": " ".join(key.networks)} if key.networks else {}
+        told |= {"proof": proof.value} if proof is not Proof.KEY else {}
         event = audited(account, key.created_at, key.id, Act.KEY_CREATED, by, told)
         if not self._together([self._exists(account), *self._puts(digest, key)], event):
             raise UnknownAccount(account)
@@ -117,9 +122,10 @@ class ApiKeys:
 
     def look_up(self, secret: str) -> ApiKey | Refusal:
         """Return the key of that text, or why there is none that is valid: one read, remembered for CACHE seconds."""
-        if not is_key_text(secret):
-            return Refusal.UNREADABLE
-        digest = key_digest(secret)
+        return self.look_up_digest(key_digest(secret)) if is_key_text(secret) else Refusal.UNREADABLE
+
+    def look_up_digest(self, digest: str) -> ApiKey | Refusal:
+        """Do as `look_up`. `digest`: SHA-256 of the text, hex."""
         key = self._recall(self._keys, digest)
         if key is None:
             found, uses = self._places.find([keys.api_key(digest)], [keys.api_key_use(digest)], consistent=False)
@@ -130,17 +136,21 @@ class ApiKeys:
         return key if key.valid_at(self._now()) else Refusal.EXPIRED
 
     def note_use(self, secret: str, key: ApiKey, source: str = "") -> None:
-        """Note that a key, as `find_by_key` returned it, is used now; at most one write per key and hour.
+        """Do as `note_use_of`. `secret`: the text of the key."""
+        self.note_use_of(key_digest(secret), key, source)
+
+    def note_use_of(self, digest: str, key: ApiKey, source: str) -> None:
+        """Note that a key, as `look_up` returned it, is used now; at most one write per key and hour.
 
         A fault is logged and fails nothing: the next request within the hour notes it.
 
         Args:
+            digest: SHA-256 of the key's text, hex.
             source: the address that the request comes from, of which only the site is kept.
         """
         now = self._now()
         if now - key.used < USE_NOTED_MS:
             return
-        digest = key_digest(secret)
         try:
             self._db.call(
                 "update_item",
@@ -250,6 +260,7 @@ class ApiKeys:
         life = now + old.expires - old.created_at if old.expires else latest
         life = min(life, latest) if latest else life
         secret, new_digest, new = self._new(account, old.kind, old.scopes, old.name, life, old.networks)
+        new = replace(new, proof=old.proof)
         event = audited(account, now, old.id, Act.KEY_ROTATED, by, {"successor": new.id, "expires": ends})
         actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new), self._heir(old, new)]
         return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
@@ -363,7 +374,8 @@ def key_fields(key: ApiKey) -> Item:
     """
     wide, areas = key.scopes & ALL_SCOPES, key.scopes - ALL_SCOPES
     names = {"scopes": wide, **({"areas": areas} if areas else {})}
-    return {**_FIELDS.item(key), **{name: {"L": [s(x) for x in sorted(of)]} for name, of in names.items()}}
+    proof = {"proof": s(key.proof.value)} if key.proof is not Proof.KEY else {}
+    return {**_FIELDS.item(key), **proof, **{name: {"L": [s(x) for x in sorted(of)]} for name, of in names.items()}}
 
 
 def _used(key: ApiKey, uses: Iterable[Item]) -> ApiKey:
@@ -377,6 +389,7 @@ def _key(item: Item, key_id: str) -> ApiKey:
     return ApiKey(
         id=key_id,
         scopes=frozenset(Scope(x["S"]) for name in ("scopes", "areas") if name in item for x in item[name]["L"]),
+        proof=Proof(text(item, "proof", Proof.KEY.value)),
         used=number(item, "used"),
         **_FIELDS.read(item),
     )

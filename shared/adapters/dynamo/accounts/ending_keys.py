@@ -1,4 +1,4 @@
-"""The last announcement of an API key that ends soon: the API writes it, and its stream tells the owner's endpoints.
+"""Announcements of API keys that end soon: the API writes them, and their stream tells the owner's endpoints.
 
 Apart from the keys themselves, so that the function that reads the stream loads nothing of them.
 """
