@@ -60,8 +60,12 @@ def create_key(
         ),
     ] = None,
     proof: Annotated[
-        Proof, typer.Option(help="What each request needs: the key, or (oauth) an access token of POST /oauth/token.")
+        Proof,
+        typer.Option(help="What each request needs: the key, an access token of POST /oauth/token, or a signature."),
     ] = Proof.KEY,
+    public_key: Annotated[
+        str, typer.Option(metavar="BASE64", help="With --proof signature: the 32 bytes of an Ed25519 public key.")
+    ] = "",
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
@@ -73,6 +77,7 @@ def create_key(
     body |= {"expires": until} if until else {}
     body |= {"networks": network} if network else {}
     body |= {"proof": proof.value} if proof is not Proof.KEY else {}
+    body |= {"public_key": public_key} if public_key else {}
     with door(ctx, stage, aws=aws) as (client, _):
         made = client.post("/keys/create", body)
     secret, key = made["key"], _row(made["made"])
@@ -80,8 +85,9 @@ def create_key(
         emit({"key": secret, **key})
         return
     say(secret)
+    shown = "this is its keyid, and no secret" if public_key else "shown once, keep it now"
     until_text = f", valid until {key['expires_at']}" if key["expires_at"] else ""
-    tell(f"key {key['key_id']} of {key['account_id']}{until_text}: shown once, keep it now")
+    tell(f"key {key['key_id']} of {key['account_id']}{until_text}: {shown}")
 
 
 @key_app.command("list")

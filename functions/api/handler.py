@@ -20,7 +20,7 @@ from shared.adapters import logs
 from shared.bootstrap import Deployment
 from shared.domain.ids import is_id
 from shared.web import answering, http
-from shared.web.authentication import Refused, authenticate
+from shared.web.authentication import KeyRefused, authenticate
 from shared.web.etags import kept
 from shared.web.http import Answer
 from shared.web.problems import Problem
@@ -93,7 +93,7 @@ def _counted(stage: str, seen: dict[str, Any]) -> Iterator[None]:
     """Count a key that is refused, and let the line of the log say why."""
     try:
         yield
-    except Refused as refused:
+    except KeyRefused as refused:
         seen |= {"refused": refused.reason.value, **({"key_id": refused.key_id} if refused.key_id else {})}
         count(stage, refused.reason)
         raise

@@ -25,7 +25,7 @@ FILE: Final = Path(__file__).parent / "openapi.json"
 PROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
 """Has the version of everything: the package, the API and the newest release in CHANGELOG.md."""
 OF_KEYS: Final = (
-    *("key_expired", "key_revoked", "token_expired", "proof_needed", "network_not_allowed"),
+    *("key_expired", "key_revoked", "token_expired", "proof_needed", "signature_invalid", "network_not_allowed"),
     "missing_scope",
 )
 """Codes that only an API key is refused with."""
@@ -120,22 +120,29 @@ def generate() -> Schema:
 
 
 def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Schema]]:
-    routes = [r for r in ROUTES if isinstance(r, Route)]
-    exchanges = [r for r in ROUTES if isinstance(r, Exchange)]
-    inputs = dict.fromkeys([m for r in routes for m in (r.query, r.body) if m is not Nothing])
-    inputs |= dict.fromkeys(r.body for r in exchanges)
-    outputs = dict.fromkeys([*_outputs(routes), ProblemDetails, *MODELS])
-    outputs |= dict.fromkeys(m for r in exchanges for m in (r.answer, r.form.model))
+    inputs = dict.fromkeys(_inputs())
+    outputs = dict.fromkeys([*_outputs(), ProblemDetails, *MODELS])
     wanted: list[Any] = [(m, "validation") for m in inputs] + [(m, "serialization") for m in outputs]
     found, definitions = models_json_schema(wanted, ref_template=_REF)
     refs: Any = found
     return dict(definitions["$defs"]), refs
 
 
-def _outputs(routes: Iterable[Route]) -> Iterable[type[BaseModel]]:
-    for route in routes:
-        yield from (model for model in route.answers.values() if model is not Nothing)
-        if route.form is not None:
+def _inputs() -> Iterable[type[BaseModel]]:
+    for route in ROUTES:
+        if isinstance(route, Route):
+            yield from (model for model in (route.query, route.body) if model is not Nothing)
+        elif isinstance(route, Exchange):
+            yield route.body
+
+
+def _outputs() -> Iterable[type[BaseModel]]:
+    for route in ROUTES:
+        if isinstance(route, Route):
+            yield from (model for model in route.answers.values() if model is not Nothing)
+        elif isinstance(route, Exchange):
+            yield route.answer
+        if isinstance(route, Route | Exchange) and route.form is not None:
             yield route.form.model
 
 

@@ -63,7 +63,7 @@ class Scope(StrEnum):
     """Look at campaigns that others have made, and send them."""
 
 
-class Refusal(StrEnum):
+class KeyRefusal(StrEnum):
     """Why a request with an API key is refused, before what it asks for counts."""
 
     UNREADABLE = "unreadable"
@@ -145,6 +145,7 @@ class ApiKey:
         expires: Unix milliseconds from which on it is refused, 0 for never.
         networks: the only ones that it may be used from, as in `192.0.2.0/24`; empty: it may from everywhere.
         proof: what it asks of each request.
+        public: the public key that signs its requests, of Ed25519; empty for other proofs.
         used: Unix milliseconds of its last use, up to an hour behind; 0 if it was never used.
         site: the network of that use, `/24` or `/48`; empty if it is not known.
     """
@@ -158,6 +159,7 @@ class ApiKey:
     expires: int = 0
     networks: tuple[str, ...] = ()
     proof: Proof = Proof.KEY
+    public: bytes = b""
     used: int = field(default=0, compare=False)
     site: str = field(default="", compare=False)
 

@@ -12,9 +12,10 @@ from typing import Final, Protocol
 
 from shared.domain.access.networks import allows
 from shared.domain.access.proofs import ACCESS, ACCESS_USE, AccessToken, Proof
-from shared.domain.accounts import ApiKey, Excess, Limited, Refusal, Scope, Taker, id_of_key, is_key_text, key_digest
+from shared.domain.accounts import ApiKey, Excess, KeyRefusal, Limited, Scope, Taker, id_of_key, is_key_text, key_digest
 from shared.domain.notices.notifier import Notifier
 from shared.ports import Clock, Links
+from shared.web.access.signing import check, is_signed, signature_of
 from shared.web.http import Request
 from shared.web.problems import Problem
 from shared.web.routing import Caller, Route, Scheme
@@ -22,13 +23,13 @@ from shared.web.routing import Caller, Route, Scheme
 REALMS: Final = {Scheme.KEY: 'Bearer realm="posthaste"', Scheme.BASIC: 'Basic realm="posthaste", charset="UTF-8"'}
 INVALID: Final = {"WWW-Authenticate": 'Bearer realm="posthaste", error="invalid_token"'}
 """RFC 6750 3: the error is named only where a token was given."""
-_CODES: Final[Mapping[Refusal, str]] = {
-    Refusal.REVOKED: "key_revoked",
-    Refusal.EXPIRED: "key_expired",
-    Refusal.NETWORK: "network_not_allowed",
-    Refusal.PROOF: "proof_needed",
-    Refusal.STALE: "token_expired",
-    Refusal.LIMITED: "rate_limited",
+_CODES: Final[Mapping[KeyRefusal, str]] = {
+    KeyRefusal.REVOKED: "key_revoked",
+    KeyRefusal.EXPIRED: "key_expired",
+    KeyRefusal.NETWORK: "network_not_allowed",
+    KeyRefusal.PROOF: "proof_needed",
+    KeyRefusal.STALE: "token_expired",
+    KeyRefusal.LIMITED: "rate_limited",
 }
 """Why a key is refused → the problem's code; for all others it is `unauthorized`."""
 SUSPENDED: Final = "account_suspended"
@@ -40,17 +41,17 @@ NEEDS: Final = {
 
 
 @dataclass(eq=False)
-class Refused(Problem):
+class KeyRefused(Problem):
     """An API key is refused. `key_id`: empty for one that never was."""
 
-    reason: Refusal = Refusal.WRONG
+    reason: KeyRefusal = KeyRefusal.WRONG
     key_id: str = ""
 
 
 class Callers(Protocol):
     """The callers: API keys and notifiers, and the request allowances of accounts."""
 
-    def look_up_digest(self, digest: str) -> ApiKey | Refusal:
+    def look_up_digest(self, digest: str) -> ApiKey | KeyRefusal:
         """Return the key whose text has a SHA-256, hex, or why there is none that is valid."""
 
     def take(self, account: str, taker: Taker, *, test: bool) -> Excess | None:
@@ -102,7 +103,7 @@ def authenticate(request: Request, route: Route, keeper: Doorkeeper) -> Caller:
         route: says which schemes it takes, and which scope a key needs.
 
     Raises:
-        Refused: unauthorized, key_revoked, key_expired, network_not_allowed, rate_limited.
+        KeyRefused: unauthorized, key_revoked, key_expired, network_not_allowed, rate_limited.
         Problem: unauthorized, rate_limited, missing_scope, account_suspended.
     """
     kind, _, given = request.headers.get("authorization", "").partition(" ")
@@ -111,6 +112,8 @@ def authenticate(request: Request, route: Route, keeper: Doorkeeper) -> Caller:
             if scheme is Scheme.BASIC:
                 return _notifier(given.strip(), route, keeper.accounts, keeper.logins)
             return Caller(_key(given.strip(), request.source, keeper, route))
+    if not kind and Scheme.KEY in route.schemes and is_signed(request):
+        return Caller(_signed(request, keeper, route))
     raise _unauthorized(route)
 
 
@@ -130,11 +133,27 @@ def _key(text: str, source: str, keeper: Doorkeeper, route: Route) -> ApiKey:
     digest = key_digest(text) if token is None else token.digest
     key = known_key(digest, source, keeper.accounts) if token or is_key_text(text) else None
     if key is None:
-        raise Refused("unauthorized", headers=INVALID, reason=Refusal.UNREADABLE)
+        raise KeyRefused("unauthorized", headers=INVALID, reason=KeyRefusal.UNREADABLE)
     if token is not None:
         key = replace(key, scopes=key.scopes & {Scope(x) for x in token.scopes})
     elif key.proof is not Proof.KEY:
-        raise Refused(_CODES[Refusal.PROOF], headers=INVALID, reason=Refusal.PROOF, key_id=key.id)
+        raise KeyRefused(_CODES[KeyRefusal.PROOF], headers=INVALID, reason=KeyRefusal.PROOF, key_id=key.id)
+    return _let_in(key, digest, source, keeper, route)
+
+
+def _signed(request: Request, keeper: Doorkeeper, route: Route) -> ApiKey:
+    """Return the key that has signed a request."""
+    try:
+        found = signature_of(request, route, keeper.clock.now())
+        key = known_key(found.key, request.source, keeper.accounts)
+        check(found, key.public, request)
+    except ValueError as fault:
+        raise KeyRefused("signature_invalid", str(fault), headers=INVALID, reason=KeyRefusal.PROOF) from None
+    return _let_in(key, found.key, request.source, keeper, route)
+
+
+def _let_in(key: ApiKey, digest: str, source: str, keeper: Doorkeeper, route: Route) -> ApiKey:
+    """Let a key in whose proof holds, if its allowance, its scopes and its account do. `digest`: as it is stored."""
     may = not route.scopes.isdisjoint(key.scopes)
     take(key, keeper.accounts, sends=route.sends and may)
     if not may:
@@ -154,21 +173,21 @@ def known_key(digest: str, source: str, accounts: Callers) -> ApiKey:
         source: the address that the request comes from.
 
     Raises:
-        Refused: unauthorized, key_revoked, key_expired, network_not_allowed.
+        KeyRefused: unauthorized, key_revoked, key_expired, network_not_allowed.
     """
     key = accounts.look_up_digest(digest)
-    if isinstance(key, Refusal):
-        known = key in (Refusal.REVOKED, Refusal.EXPIRED)
+    if isinstance(key, KeyRefusal):
+        known = key in (KeyRefusal.REVOKED, KeyRefusal.EXPIRED)
         code = _CODES.get(key, "unauthorized")
-        raise Refused(code, headers=INVALID, reason=key, key_id=id_of_key(digest) if known else "")
+        raise KeyRefused(code, headers=INVALID, reason=key, key_id=id_of_key(digest) if known else "")
     if not allows(key.networks, source):  # before it takes anything: a thief elsewhere uses up nothing
         detail = f"The API key may not be used from {source or 'an unknown address'}. An operator sets its networks."
-        raise Refused(_CODES[Refusal.NETWORK], detail, reason=Refusal.NETWORK, key_id=key.id)
+        raise KeyRefused(_CODES[KeyRefusal.NETWORK], detail, reason=KeyRefusal.NETWORK, key_id=key.id)
     return key
 
 
 def take(key: ApiKey, accounts: Callers, *, sends: bool) -> None:
-    """Take one request from a key's allowance. Refused or Problem `rate_limited` if there is none."""
+    """Take one request from a key's allowance. KeyRefused or Problem `rate_limited` if there is none."""
     _limit(accounts.take(key.account, Taker(key.id, sends=sends), test=key.test), key.id)
 
 
@@ -176,15 +195,15 @@ def _token(text: str, keeper: Doorkeeper) -> AccessToken:
     """Return what a token says.
 
     Raises:
-        Refused: unauthorized, token_expired.
+        KeyRefused: unauthorized, token_expired.
     """
     opened = keeper.links.unseal(ACCESS_USE, text.removeprefix(ACCESS))
     if opened is None:
-        raise Refused("unauthorized", headers=INVALID)
+        raise KeyRefused("unauthorized", headers=INVALID)
     token = AccessToken.unpack(opened)
     if keeper.clock.now() * 1000 >= token.expires:
         key_id = id_of_key(token.digest)
-        raise Refused(_CODES[Refusal.STALE], headers=INVALID, reason=Refusal.STALE, key_id=key_id)
+        raise KeyRefused(_CODES[KeyRefusal.STALE], headers=INVALID, reason=KeyRefusal.STALE, key_id=key_id)
     return token
 
 
@@ -211,9 +230,9 @@ def _limit(excess: Excess | None, key_id: str) -> None:
     """Refuse a request beyond an allowance. `key_id`: of the key that asks; empty for a notifier."""
     if excess is None:
         return
-    code = _CODES[Refusal.LIMITED]
+    code = _CODES[KeyRefusal.LIMITED]
     detail = f"Too many requests: {excess.of} may make {excess.rate:g} a second. Wait for the time in Retry-After."
     headers = {"Retry-After": str(max(1, math.ceil(excess.wait)))}
     if excess.of is Limited.KEY:
-        raise Refused(code, detail, headers=headers, reason=Refusal.LIMITED, key_id=key_id)
+        raise KeyRefused(code, detail, headers=headers, reason=KeyRefusal.LIMITED, key_id=key_id)
     raise Problem(code, detail, headers=headers)

@@ -1,5 +1,7 @@
 """What the keys of `posthaste key` are limited to: networks, areas, and the longest life of the settings."""
 
+import base64
+import hashlib
 import re
 from typing import Any
 
@@ -70,6 +72,25 @@ def test_a_key_that_works_by_tokens_is_made_and_shown(run: Run, account: str) ->
     assert (key["proof"], made(run, account)["proof"]) == ("oauth", "key")
     assert run("key", "rotate", account, key["key_id"], "--json").json["proof"] == "oauth"
     assert "oauth" in run("key", "list", account).out
+
+
+def test_a_key_that_signs_is_made_from_its_public_half(run: Run, account: str) -> None:
+    public = base64.b64encode(bytes(range(32))).decode()
+    done = run("key", "create", account, "--proof", "signature", "--public-key", public)
+    assert done.out.strip() == hashlib.sha256(bytes(range(32))).hexdigest()
+    assert "no secret" in done.err
+    (row,) = run("key", "list", account, "--json").lines
+    assert (row["proof"], row["key_id"]) == ("signature", done.out[:16])
+    for words, said in (
+        (("create", account, "--proof", "signature", "--public-key", public), "another API key"),
+        (("create", account, "--proof", "signature", "--public-key", "AAAA"), "32 bytes"),
+        (("create", account, "--proof", "signature"), "public key goes with"),
+        (("create", account, "--public-key", public), "public key goes with"),
+        (("rotate", account, row["key_id"]), "no text to be replaced"),
+    ):
+        refused = run("key", *words)
+        assert (refused.code, said in refused.err) == (2, True), words
+    assert len(run("key", "list", account, "--json").lines) == 1
 
 
 def test_without_the_setting_a_key_has_no_end(run: Run, account: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from functions.api.access.refused import FIGURES, count
 from infra.monitoring.alarms import SINGLES_LATE_MS
-from shared.domain.accounts import Refusal
+from shared.domain.accounts import KeyRefusal
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.engine.walks.stuck_jobs import STUCK_AFTER_MS
 from tests.fakes.faults import Crash, When
@@ -236,7 +236,7 @@ def _shows(metric: str, part: str, value: float, **others: float) -> Wrong:
     return lambda _: {"shown": shown}
 
 
-def _refused(*reasons: Refusal) -> Wrong:
+def _refused(*reasons: KeyRefusal) -> Wrong:
     def told(functions: Functions) -> dict[str, Any]:
         for reason in reasons:
             count(STAGE, reason)
@@ -275,9 +275,9 @@ DRILL: dict[str, tuple[float, Wrong]] = {
     "throttles-senders-1": (15, _shows("Throttles", "Laneacmeone", 1)),
     "stream-lag": (15, _shows("IteratorAge", "DispatchLog", 120_000)),
     "api-errors": (15, _shows("5xx", "", 3)),
-    "keys-elsewhere": (15, _refused(Refusal.NETWORK)),
-    "keys-refused": (30, _refused(Refusal.WRONG, Refusal.WRONG, Refusal.REVOKED, *[Refusal.EXPIRED] * 5)),
-    "keys-busy": (30, _refused(*[Refusal.LIMITED] * 30)),
+    "keys-elsewhere": (15, _refused(KeyRefusal.NETWORK)),
+    "keys-refused": (30, _refused(KeyRefusal.WRONG, KeyRefusal.WRONG, KeyRefusal.REVOKED, *[KeyRefusal.EXPIRED] * 5)),
+    "keys-busy": (30, _refused(*[KeyRefusal.LIMITED] * 30)),
 }
 """Alarm → minutes after which it has fired, and what is wrong."""
 SAME = {

@@ -20,6 +20,7 @@ SENT: Final = "tests/attacks/test_what_a_leaked_key_sent.py"
 ALLOWANCES: Final = "tests/api/test_allowances.py"
 
 STOLEN: Final = "tests/attacks/test_a_stolen_key_elsewhere.py"
+CHANGED: Final = "tests/attacks/test_a_signed_request_that_is_changed.py"
 SEEN: Final = "tests/attacks/test_a_secret_that_is_seen_on_the_way.py"
 OF_SCOPES: Final = "tests/attacks/test_every_operation_by_every_scope.py"
 
@@ -52,7 +53,7 @@ ACCOUNTS: Final = (
         "refusals for a key's networks are not counted",
         9,
         "functions/api/access/refused.py",
-        "    Refusal.NETWORK: Metric.KEYS_ELSEWHERE,\n",
+        "    KeyRefusal.NETWORK: Metric.KEYS_ELSEWHERE,\n",
         "",
         f"{STOLEN}::test_each_refusal_is_counted_by_its_reason[network]",
     ),
@@ -87,6 +88,38 @@ ACCOUNTS: Final = (
         "key = replace(key, scopes=key.scopes & {Scope(x) for x in token.scopes})",
         "pass",
         f"{SEEN}::test_a_token_has_the_scopes_that_were_asked_for_and_no_more",
+    ),
+    Mutant(
+        "a signature holds for any body",
+        9,
+        "shared/web/access/signing.py",
+        'if not fault and request.body and not is_digest_of(request.headers.get(DIGEST, ""), request.body):',
+        "if not request.headers:",
+        f"{CHANGED}::test_a_request_that_was_changed_on_its_way_is_refused[body]",
+    ),
+    Mutant(
+        "a signature is not compared with the request",
+        9,
+        "shared/web/access/signing.py",
+        "        except InvalidSignature:\n            continue\n",
+        "        except InvalidSignature:\n            pass\n",
+        f"{CHANGED}::test_a_request_that_was_changed_on_its_way_is_refused[path]",
+    ),
+    Mutant(
+        "a signed batch can be sent again without an Idempotency-Key",
+        1,
+        "shared/web/access/signing.py",
+        'repeats = route.idempotent and request.method != "GET"',
+        "repeats = False",
+        f"{CHANGED}::test_a_batch_without_an_idempotency_key_is_refused_as_it_could_be_sent_again",
+    ),
+    Mutant(
+        "a signature is taken for ever",
+        9,
+        "shared/domain/access/signed.py",
+        "if not now - LATE_S <= self.created <= now + EARLY_S:",
+        "if not self.created <= now + EARLY_S:",
+        "tests/domain/test_signed.py::test_a_signature_is_taken_for_five_minutes[1700000301-False]",
     ),
     Mutant(
         "the end of a key is announced each hour",

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from functions.api.services import ApiServices
 from shared.domain.access.proofs import ACCESS, ACCESS_MS, ACCESS_USE, AccessToken
 from shared.domain.accounts import Scope, is_key_text, key_digest
-from shared.web.authentication import Refused, known_key, take
+from shared.web.authentication import KeyRefused, known_key, take
 from shared.web.http import Answer, Request
 from shared.web.problems import CODES, Problem
 from shared.web.routing import Exchange, Form, PublicRequest, media_type
@@ -65,7 +65,7 @@ def issue(call: PublicRequest[ApiServices]) -> Answer:
     """Give a token for a key that is valid, and may be used from where the request comes from.
 
     Raises:
-        Refused: the key is not taken.
+        KeyRefused: the key is not taken.
         Problem: invalid_scope, malformed_request, rate_limited, unsupported_grant_type.
     """
     services, source = call.services, call.request.source
@@ -74,11 +74,11 @@ def issue(call: PublicRequest[ApiServices]) -> Answer:
         _refuse_grant(given)
     client, secret = _client(call.request, given)
     if not is_key_text(secret):
-        raise Refused("unauthorized", "The client is an API key: its id, and its text as the secret.")
+        raise KeyRefused("unauthorized", "The client is an API key: its id, and its text as the secret.")
     digest = key_digest(secret)
     key = known_key(digest, source, services.accounts)
     if not hmac.compare_digest(client.encode(), key.id.encode()):
-        raise Refused("unauthorized", "The client is not the one whose secret this is.", key_id=key.id)
+        raise KeyRefused("unauthorized", "The client is not the one whose secret this is.", key_id=key.id)
     take(key, services.accounts, sends=False)
     scopes = _scopes(given.get("scope", ""), key.scopes)
     now = int(services.clock.now() * 1000)
@@ -121,7 +121,7 @@ def _client(request: Request, given: Mapping[str, str]) -> tuple[str, str]:
     try:
         client, _, secret = base64.b64decode(text.strip(), validate=True).decode().partition(":")
     except (binascii.Error, ValueError):
-        raise Refused("unauthorized", "The client's id and secret cannot be read.") from None
+        raise KeyRefused("unauthorized", "The client's id and secret cannot be read.") from None
     return unquote_plus(client), unquote_plus(secret)
 
 

@@ -12,6 +12,7 @@ from functions.operate.accounts import AccountBody, AccountQuery, Name, owner_of
 from functions.operate.call import Call, OperateView, route
 from shared.domain.access.networks import MAX_NETWORKS, NetworkText
 from shared.domain.access.proofs import Proof
+from shared.domain.access.signed import public_key_of
 from shared.domain.accounts import ApiKey, Scope, is_key_id
 from shared.domain.namespaces import KeyKind, owner
 from shared.domain.times import DAY_MS
@@ -31,6 +32,7 @@ class NewKey(AccountBody):
         expires: Unix milliseconds, 0 for never; None for what the settings say.
         networks: the only ones that it may be used from; none: it may from everywhere.
         proof: what it asks of each request.
+        public_key: base64 of the key of Ed25519 that signs its requests.
     """
 
     kind: KeyKind = KeyKind.LIVE
@@ -39,6 +41,7 @@ class NewKey(AccountBody):
     expires: int | None = Field(None, ge=0)
     networks: list[NetworkText] = Field([], max_length=MAX_NETWORKS)
     proof: Proof = Proof.KEY
+    public_key: str = Field("", max_length=200)
 
 
 class KeyNetworks(AccountBody):
@@ -143,17 +146,22 @@ def list_keys(call: Call[AccountQuery, Nothing]) -> Answer:
 def create_key(call: Call[Nothing, NewKey]) -> Answer:
     """Create a key. A repeat makes another one."""
     body = call.body
-    text, made = call.services.accounts.create_key(
-        owner_of(call),
-        test=body.kind is KeyKind.TEST,
-        team=body.kind is KeyKind.TEAM,
-        scopes=body.scopes or None,
-        name=body.name,
-        expires=_end_of(call, body.expires),
-        networks=body.networks,
-        proof=body.proof,
-        by=call.key.id,
-    )
+    whose, ends = owner_of(call), _end_of(call, body.expires)
+    try:
+        text, made = call.services.accounts.create_key(
+            whose,
+            test=body.kind is KeyKind.TEST,
+            team=body.kind is KeyKind.TEAM,
+            scopes=body.scopes or None,
+            name=body.name,
+            expires=ends,
+            networks=body.networks,
+            proof=body.proof,
+            public=public_key_of(body.public_key) if body.public_key else b"",
+            by=call.key.id,
+        )
+    except ValueError as fault:
+        raise invalid("public_key", str(fault)) from None
     return CreatedKey(key=text, made=_row(made)).answer()
 
 
@@ -201,7 +209,11 @@ def _latest(call: Call[Any, Any]) -> int:
 def rotate_key(call: Call[Nothing, KeyEnd]) -> Answer:
     """Replace a key, which ends later. A repeat replaces it once more."""
     whose, name = owner_of(call), _key_id(call)
-    made = call.services.accounts.rotate_key(whose, name, call.body.until, latest=_latest(call), by=call.key.id)
+    latest = _latest(call)
+    try:
+        made = call.services.accounts.rotate_key(whose, name, call.body.until, latest=latest, by=call.key.id)
+    except ValueError as fault:
+        raise invalid("key", str(fault)) from None
     if made is None:
         raise Problem(
             "not_found", f"{whose} has no valid key {name}, or it was just changed: `posthaste key list {whose}`."

@@ -19,6 +19,8 @@ class Proof(StrEnum):
 
     KEY = "key"
     """Its text, or an access token."""
+    SIGNATURE = "signature"
+    """A signature of the request. There is no text: who reads all that is stored cannot make one."""
     OAUTH = "oauth"
     """An access token: its text opens nothing but the exchange for one."""
 

@@ -22,10 +22,11 @@ from shared.adapters.dynamo.places import Places
 from shared.contracts import AUDIT_DAYS
 from shared.domain.access.networks import networks_of, site
 from shared.domain.access.proofs import Proof
+from shared.domain.access.signed import key_id_of
 from shared.domain.accounts import (
     ALL_SCOPES,
     ApiKey,
-    Refusal,
+    KeyRefusal,
     Scope,
     default_scopes,
     id_of_key,
@@ -85,6 +86,7 @@ class ApiKeys:
         expires: int = 0,
         networks: Iterable[str] = (),
         proof: Proof = Proof.KEY,
+        public: bytes = b"",
         by: str = SYSTEM,
     ) -> tuple[str, ApiKey]:
         """Create an API key and return its text, which is shown once and not stored, and the key.
@@ -96,21 +98,24 @@ class ApiKeys:
             expires: Unix milliseconds, 0 for never.
             networks: the only ones that it may be used from; none: it may from everywhere.
             proof: what it asks of each request.
+            public: the public key of Ed25519 that signs its requests. Its text is then the `keyid`, and no secret.
 
         Raises:
             UnknownAccount: there is no such account.
-            ValueError: a key is either for tests or for the team, or a network is not valid.
+            ValueError: a key is either for tests or for the team. Or a network or the public key is not valid.
         """
         if test and team:
             raise ValueError("a key is either for tests or for the team")
+        if bool(public) is not (proof is Proof.SIGNATURE):
+            raise ValueError("a public key goes with the proof `signature`, and with no other")
         kind = kind_of(team_space(account) if team else account, test=test)
         granted = default_scopes(kind) if scopes is None else frozenset(scopes)
         secret, digest, key = self._new(account, kind, granted, name, expires, networks_of(networks))
         key = replace(key, proof=proof)
-        told = {"kind": kind.value, "scopes": " ".join(sorted(key.scopes)), "expires": expires}
-        told |= {"networks": " ".join(key.networks)} if key.networks else {}
-        told |= {"proof": proof.value} if proof is not Proof.KEY else {}
-        event = audited(account, key.created_at, key.id, Act.KEY_CREATED, by, told)
+        if public:
+            secret = digest = self._unused(key_id_of(public))
+            key = replace(key, id=id_of_key(digest), public=public)
+        event = audited(account, key.created_at, key.id, Act.KEY_CREATED, by, _told(key))
         if not self._together([self._exists(account), *self._puts(digest, key)], event):
             raise UnknownAccount(account)
         return secret, key
@@ -120,20 +125,20 @@ class ApiKeys:
         found = self.look_up(secret)
         return found if isinstance(found, ApiKey) else None
 
-    def look_up(self, secret: str) -> ApiKey | Refusal:
+    def look_up(self, secret: str) -> ApiKey | KeyRefusal:
         """Return the key of that text, or why there is none that is valid: one read, remembered for CACHE seconds."""
-        return self.look_up_digest(key_digest(secret)) if is_key_text(secret) else Refusal.UNREADABLE
+        return self.look_up_digest(key_digest(secret)) if is_key_text(secret) else KeyRefusal.UNREADABLE
 
-    def look_up_digest(self, digest: str) -> ApiKey | Refusal:
+    def look_up_digest(self, digest: str) -> ApiKey | KeyRefusal:
         """Do as `look_up`. `digest`: SHA-256 of the text, hex."""
         key = self._recall(self._keys, digest)
         if key is None:
             found, uses = self._places.find([keys.api_key(digest)], [keys.api_key_use(digest)], consistent=False)
             if not found:
-                return Refusal.REVOKED if any("revoked" in x for x in uses) else Refusal.WRONG
+                return KeyRefusal.REVOKED if any("revoked" in x for x in uses) else KeyRefusal.WRONG
             key = _used(_key(found[0], id_of_key(digest)), uses)
             self._remember(self._keys, digest, key)
-        return key if key.valid_at(self._now()) else Refusal.EXPIRED
+        return key if key.valid_at(self._now()) else KeyRefusal.EXPIRED
 
     def note_use(self, secret: str, key: ApiKey, source: str = "") -> None:
         """Do as `note_use_of`. `secret`: the text of the key."""
@@ -142,11 +147,8 @@ class ApiKeys:
     def note_use_of(self, digest: str, key: ApiKey, source: str) -> None:
         """Note that a key, as `look_up` returned it, is used now; at most one write per key and hour.
 
-        A fault is logged and fails nothing: the next request within the hour notes it.
-
-        Args:
-            digest: SHA-256 of the key's text, hex.
-            source: the address that the request comes from, of which only the site is kept.
+        A fault is logged and fails nothing: the next request within the hour notes it. Of the address only the site is
+        kept.
         """
         now = self._now()
         if now - key.used < USE_NOTED_MS:
@@ -250,12 +252,17 @@ class ApiKeys:
         Returns:
             The new key's text, the new key, and the old key. None if the account has no valid key of that id, or
             another call changed it meanwhile.
+
+        Raises:
+            ValueError: the key signs.
         """
         found = self._mirror(account, key_id)
         now = self._now()
         if found is None or not found[1].valid_at(now):
             return None
         digest, old = found
+        if old.proof is Proof.SIGNATURE:
+            raise ValueError("a key that signs has no text to be replaced: create one with another public key")
         ends = min(until, old.expires or until)
         life = now + old.expires - old.created_at if old.expires else latest
         life = min(life, latest) if latest else life
@@ -298,6 +305,12 @@ class ApiKeys:
         whose = team_space(account) if kind is KeyKind.TEAM else account
         made = ApiKey(id_of_key(digest), whose, kind is KeyKind.TEST, scopes, name, self._now(), expires, networks)
         return secret, digest, made
+
+    def _unused(self, digest: str) -> str:
+        """Return a digest; ValueError if an API key has it."""
+        if self._places.find([keys.api_key(digest)])[0]:
+            raise ValueError("another API key has this public key")
+        return digest
 
     def _mirrors(self, account: str) -> Iterable[Item]:
         return self._places.walk(keys.account_pk(account), keys.KEY_PREFIX)
@@ -365,6 +378,17 @@ class ApiKeys:
         if len(cache) >= MAX_CACHED:
             cache.clear()
         cache[name] = (self._clock.now() + CACHE, value)
+
+
+def _told(key: ApiKey) -> dict[str, str | int]:
+    """Return what the audit log says of a new key."""
+    told: dict[str, str | int] = {
+        "kind": key.kind.value,
+        "scopes": " ".join(sorted(key.scopes)),
+        "expires": key.expires,
+    }
+    told |= {"networks": " ".join(key.networks)} if key.networks else {}
+    return {**told, "proof": key.proof.value} if key.proof is not Proof.KEY else told
 
 
 def key_fields(key: ApiKey) -> Item:
