@@ -5,12 +5,12 @@ A key's text is in the answer that makes it, and nowhere else. Its hash is store
 
 from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from functions.operate.access.traces import KeyTrail, disable, traces_of
 from functions.operate.accounts import AccountBody, AccountQuery, Name, owner_of, resolve
 from functions.operate.call import Call, OperateView, route
-from shared.domain.access.networks import MAX_NETWORKS, NetworkText
+from shared.domain.access.networks import MAX_NETWORKS, network_of
 from shared.domain.access.proofs import Proof
 from shared.domain.access.signed import public_key_of
 from shared.domain.accounts import ApiKey, Scope, is_key_id
@@ -20,6 +20,8 @@ from shared.web.http import Answer
 from shared.web.problems import Problem, invalid
 from shared.web.routing import Nothing
 
+NetworkText = Annotated[str, AfterValidator(network_of)]
+"""A network in a request."""
 SLACK_MS: Final = 3_600_000
 """By so much the clock of an operator's machine may be ahead where it says when a key ends."""
 

@@ -6,9 +6,7 @@ An IPv4 address that is written as an IPv6 one (`::ffff:192.0.2.1`) is the IPv4 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Annotated, Final
-
-from pydantic import AfterValidator
+from typing import Final
 
 MAX_NETWORKS: Final = 50
 """Networks of one key: they are read with it by each process."""
@@ -55,10 +53,6 @@ def networks_of(texts: Iterable[str]) -> tuple[str, ...]:
     if len(found) > MAX_NETWORKS:
         raise ValueError(f"a key has at most {MAX_NETWORKS} networks")
     return tuple(dict.fromkeys(found))
-
-
-NetworkText = Annotated[str, AfterValidator(network_of)]
-"""A network in a request."""
 
 
 def allows(networks: Sequence[str], source: str) -> bool:
