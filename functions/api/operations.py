@@ -5,9 +5,9 @@ from typing import Final
 from functions.api import meta
 from functions.api.account import audit, credentials, senders, stats
 from functions.api.batches import routes as batches
+from functions.api.campaigns import approvals, sending, trials
 from functions.api.campaigns import exports as campaign_exports
 from functions.api.campaigns import routes as campaigns
-from functions.api.campaigns import sending, trials
 from functions.api.digests import policies as digest_policies
 from functions.api.digests import routes as digests
 from functions.api.doors import routes as doors
@@ -34,6 +34,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *uploads.ROUTES,
     *trials.ROUTES,
     *sending.ROUTES,
+    *approvals.ROUTES,
     *templates.ROUTES,
     *jobs.ROUTES,
     *exports.ROUTES,

@@ -7,12 +7,15 @@ from typing import Final
 from shared import contracts
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.api_keys import ApiKeys
 from shared.adapters.dynamo.accounts.buckets import Buckets
 from shared.adapters.dynamo.accounts.claims import DynamoClaims
+from shared.adapters.dynamo.campaigns.approvals import DynamoApprovals
 from shared.adapters.dynamo.client import Dynamo
 from shared.bootstrap.carrying import message_bounds
 from shared.bootstrap.use_cases import UseCases
 from shared.domain.content.unsubscribe import PATH, Unsubscription
+from shared.engine.campaigns.approving import ApprovalControl, Kinship
 from shared.engine.campaigns.campaigns import CampaignControl
 from shared.engine.campaigns.preview import Previews
 from shared.engine.campaigns.trials import Trials
@@ -33,6 +36,7 @@ class CampaignServices:
     templates: Templates
     uploading: Uploading
     control: CampaignControl
+    approvals: ApprovalControl
     previews: Previews
     trials: Buckets
     """How many tests an account may send."""
@@ -53,6 +57,14 @@ def trials(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
     return Buckets(dynamo, table, clock, rate=1 / TRIAL_SECONDS, burst=TRIALS, block=1, key=keys.trials)
 
 
+def approvals(deployment: UseCases, campaigns: CampaignControl) -> ApprovalControl:
+    """Return what owners do with requests for approval."""
+    dynamo, table, clock = deployment.dynamo, deployment.records_table, deployment.clock
+    keys_of = ApiKeys(dynamo.client, table, clock, homes=deployment.homes)
+    kinship = Kinship(keys_of, deployment.journal, clock)
+    return ApprovalControl(approvals=DynamoApprovals(dynamo, table), campaigns=campaigns, kinship=kinship, clock=clock)
+
+
 def build(deployment: UseCases, control: JobControl, links: Links | None = None) -> CampaignServices:
     """Build the services of a deployment.
 
@@ -60,22 +72,23 @@ def build(deployment: UseCases, control: JobControl, links: Links | None = None)
         control: what owners do with jobs.
         links: of previews; None: those of the deployment, as they are sent.
     """
+    campaigns = CampaignControl(
+        campaigns=deployment.campaigns,
+        records=deployment.records,
+        control=control,
+        planner=deployment.planner,
+        schedules=deployment.schedules,
+        settings=deployment.settings,
+        clock=deployment.clock,
+        unsubscribe=deployment.address + PATH,
+    )
     return CampaignServices(
         campaigns=deployment.campaigns,
         uploads=deployment.uploads,
         templates=deployment.templates,
         uploading=deployment.uploading,
-        control=CampaignControl(
-            campaigns=deployment.campaigns,
-            uploads=deployment.uploads,
-            records=deployment.records,
-            control=control,
-            planner=deployment.planner,
-            schedules=deployment.schedules,
-            settings=deployment.settings,
-            clock=deployment.clock,
-            unsubscribe=deployment.address + PATH,
-        ),
+        control=campaigns,
+        approvals=approvals(deployment, campaigns),
         previews=Previews(
             records=deployment.records,
             ledgers=deployment.ledgers,

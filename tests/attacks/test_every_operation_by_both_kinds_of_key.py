@@ -84,6 +84,10 @@ TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("previewCampaign", "testCampaign", "sendCampaign", "getCampaignStats"), Kind.NAMED),
     **dict.fromkeys(("listCampaignMessages", "exportCampaign", "overrideBounceGuard"), Kind.NAMED),
     **dict.fromkeys(("stopCampaign", "retryCampaign", "resumeCampaign"), Kind.NAMED),
+    **dict.fromkeys(("approveCampaign", "refuseCampaign"), Kind.NAMED),
+    "listApprovals": Kind.OWN,
+    **dict.fromkeys(("getApprovalLimit", "putApprovalLimit"), Kind.ACCOUNT),
+    **dict.fromkeys(("approveApprovalLimit", "refuseApprovalLimit"), Kind.ACCOUNT),
     **dict.fromkeys(("getTemplate", "listTemplateVersions", "putTemplate", "deleteTemplate"), Kind.NAMED),
 }
 REFUSED: Final = {"createNotifier": 409, "createProgram": 422}

@@ -3,6 +3,7 @@
 from typing import Final
 
 from tests.mutants.accounts import ACCOUNTS
+from tests.mutants.approvals import APPROVALS
 from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.consoles import CONSOLES
 from tests.mutants.digests import DIGESTS
@@ -271,6 +272,7 @@ MUTANTS: Final = (
     *LISTS,
     *OPERATORS,
     *CAMPAIGNS,
+    *APPROVALS,
     *CONSOLES,
     *SWITCHES,
     *ACCOUNTS,

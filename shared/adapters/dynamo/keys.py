@@ -31,6 +31,8 @@ Table `records` (pk, sk):
 | a campaign, its uploads, problems of an upload by step | `M#campaign / CAMPAIGN`, `U#upload`, `E#upload#00012` |
 | uploads that are to be read, oldest first (index `open`) | `ingest` / `created_at#campaign#upload` |
 | an account's campaigns, newest first (index `mine`) | `account#campaigns`, `account#testcampaigns` / `created_at#id` |
+| which lists of an account wait for approval? | `A#account / APPROVALS` |
+| campaigns that wait for approval, oldest first (index `open`) | `account#approvals` / `asked_at#campaign` |
 | an account's lists of a file (index `mine`) | `account#lists` / `sha256#created_at` |
 | a stored template; one of its versions | `T#template / TEMPLATE`, `V#00003` |
 | an account's templates, newest first (index `mine`) | `account#template / created_at#template` |

@@ -142,6 +142,11 @@ class ApiKeys:
         listed = [_used(_key(x, id_of_key(digest)), uses.get(digest, [])) for digest, x in found.items()]
         return sorted(listed, key=lambda k: (k.created_at, k.id))
 
+    def heirs(self, account: str) -> list[tuple[str, str]]:
+        """Return which of the account's keys replaced which: the old and the new id of each rotation."""
+        found = self._places.walk(keys.account_pk(account), keys.HEIR_PREFIX)
+        return [(x["sk"]["S"].removeprefix(keys.HEIR_PREFIX), heir) for x in found for heir in sorted(x["heirs"]["SS"])]
+
     def expire_key(self, account: str, key_id: str, at: int, *, by: str = SYSTEM) -> ApiKey | None:
         """Set when a key expires. None: the account has no key of that id.
 
