@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from shared import contracts
 from shared.adapters.dynamo import keys
@@ -15,7 +15,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.bootstrap.carrying import message_bounds
 from shared.bootstrap.use_cases import UseCases
 from shared.domain.content.unsubscribe import PATH, Unsubscription
-from shared.engine.campaigns.approving import ApprovalControl, Kinship
+from shared.engine.campaigns.approving import ApprovalControl, ApprovalLimits, Kinship
 from shared.engine.campaigns.campaigns import CampaignControl
 from shared.engine.campaigns.preview import Previews
 from shared.engine.campaigns.trials import Trials
@@ -59,10 +59,18 @@ def trials(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
 
 def approvals(deployment: UseCases, campaigns: CampaignControl) -> ApprovalControl:
     """Return what owners do with requests for approval."""
+    return ApprovalControl(campaigns=campaigns, **_approving(deployment))
+
+
+def approval_limits(deployment: UseCases) -> ApprovalLimits:
+    """Return the part of that which operators use."""
+    return ApprovalLimits(**_approving(deployment))
+
+
+def _approving(deployment: UseCases) -> dict[str, Any]:
     dynamo, table, clock = deployment.dynamo, deployment.records_table, deployment.clock
-    keys_of = ApiKeys(dynamo.client, table, clock, homes=deployment.homes)
-    kinship = Kinship(keys_of, deployment.journal, clock)
-    return ApprovalControl(approvals=DynamoApprovals(dynamo, table), campaigns=campaigns, kinship=kinship, clock=clock)
+    kinship = Kinship(ApiKeys(dynamo.client, table, clock, homes=deployment.homes), deployment.journal, clock)
+    return {"approvals": DynamoApprovals(dynamo, table), "kinship": kinship, "clock": clock}
 
 
 def build(deployment: UseCases, control: JobControl, links: Links | None = None) -> CampaignServices:

@@ -91,68 +91,13 @@ def _reached(names: set[str], ties: Iterable[tuple[str, str]]) -> set[str]:
     return found
 
 
-class ApprovalControl:
-    """Owners' actions on requests for approval, and with the limit from which on lists wait."""
+class ApprovalLimits:
+    """Owners' and operators' actions on the limit from which on lists wait."""
 
-    def __init__(self, *, approvals: Approvals, campaigns: CampaignControl, kinship: Kinship, clock: Clock) -> None:
+    def __init__(self, *, approvals: Approvals, kinship: Kinship, clock: Clock) -> None:
         self._approvals = approvals
-        self._campaigns = campaigns
         self._kinship = kinship
         self._clock = clock
-
-    # Requests
-
-    def waiting(self, namespace: str) -> list[Campaign]:
-        """Return campaigns that wait, the oldest request first."""
-        return self._approvals.waiting(namespace)
-
-    def approve(
-        self, campaign: Campaign, name: str, who: Who, *, key: str = "", fingerprint: str = ""
-    ) -> Sent | Waiting | Replay | Mismatch | Refused | None:
-        """Send what waits, as it was shown; None: the campaign no longer exists.
-
-        Args:
-            name: the id of the request that was shown.
-            who: approves.
-            key: the client's idempotency key, or empty; `fingerprint`: hash of its request.
-
-        Raises:
-            Retriable: nothing has happened, or all of it; the call may be repeated under its key.
-        """
-        asked = campaign.waiting
-        if asked is None:
-            return Refused(Reason.NOT_WAITING)
-        if asked.id != name:
-            return Refused(Reason.APPROVAL_CHANGED)
-        if self._kinship.related(campaign.account, asked.who, who):
-            return Refused(Reason.OWN_REQUEST)
-        if self._kinship.gone(campaign.account, asked.who):
-            return Refused(Reason.ASKER_GONE)
-        order = Order(asked.rate or None, asked.not_before, key, fingerprint, asked.by, asked.person)
-        return self._campaigns.send(campaign, order, Grant(name, who.actor))
-
-    def refuse(self, campaign: Campaign, name: str, who: Who, reason: str = "") -> Campaign | Refused | None:
-        """Refuse what waits, or withdraw it if that is the one who asked; the list stays. None: no campaign.
-
-        Args:
-            name: the id of the request that was shown.
-            reason: without an address, as `audit.checked_reason` returns it; empty: none.
-        """
-        for current in self._campaigns.tries(campaign):
-            asked = current.waiting
-            if asked is None:
-                return Refused(Reason.NOT_WAITING)
-            if asked.id != name:
-                return Refused(Reason.APPROVAL_CHANGED)
-            own = _names(asked.who) & _names(who)
-            decision = Decision.WITHDRAWN if own else Decision.REFUSED
-            decided = Decided(name, decision, who.actor, asked.by, current.ready, self._now(), reason)
-            changed = current.changed(decided.at, decided=decided)
-            if self._campaigns.save(current, changed, decided_event(current, decided)):
-                return changed
-        return None
-
-    # The limit
 
     def policy(self, account: str) -> ApprovalPolicy:
         """Return what an account asks of its lists."""
@@ -212,3 +157,61 @@ class ApprovalControl:
 
     def _now(self) -> Millis:
         return int(self._clock.now() * 1000)
+
+
+class ApprovalControl(ApprovalLimits):
+    """Owners' actions on requests for approval as well."""
+
+    def __init__(self, *, approvals: Approvals, campaigns: CampaignControl, kinship: Kinship, clock: Clock) -> None:
+        super().__init__(approvals=approvals, kinship=kinship, clock=clock)
+        self._campaigns = campaigns
+
+    def waiting(self, namespace: str) -> list[Campaign]:
+        """Return campaigns that wait, the oldest request first."""
+        return self._approvals.waiting(namespace)
+
+    def approve(
+        self, campaign: Campaign, name: str, who: Who, *, key: str = "", fingerprint: str = ""
+    ) -> Sent | Waiting | Replay | Mismatch | Refused | None:
+        """Send what waits, as it was shown; None: the campaign no longer exists.
+
+        Args:
+            name: the id of the request that was shown.
+            who: approves.
+            key: the client's idempotency key, or empty; `fingerprint`: hash of its request.
+
+        Raises:
+            Retriable: nothing has happened, or all of it; the call may be repeated under its key.
+        """
+        asked = campaign.waiting
+        if asked is None:
+            return Refused(Reason.NOT_WAITING)
+        if asked.id != name:
+            return Refused(Reason.APPROVAL_CHANGED)
+        if self._kinship.related(campaign.account, asked.who, who):
+            return Refused(Reason.OWN_REQUEST)
+        if self._kinship.gone(campaign.account, asked.who):
+            return Refused(Reason.ASKER_GONE)
+        order = Order(asked.rate or None, asked.not_before, key, fingerprint, asked.by, asked.person)
+        return self._campaigns.send(campaign, order, Grant(name, who.actor))
+
+    def refuse(self, campaign: Campaign, name: str, who: Who, reason: str = "") -> Campaign | Refused | None:
+        """Refuse what waits, or withdraw it if that is the one who asked; the list stays. None: no campaign.
+
+        Args:
+            name: the id of the request that was shown.
+            reason: without an address, as `audit.checked_reason` returns it; empty: none.
+        """
+        for current in self._campaigns.tries(campaign):
+            asked = current.waiting
+            if asked is None:
+                return Refused(Reason.NOT_WAITING)
+            if asked.id != name:
+                return Refused(Reason.APPROVAL_CHANGED)
+            own = _names(asked.who) & _names(who)
+            decision = Decision.WITHDRAWN if own else Decision.REFUSED
+            decided = Decided(name, decision, who.actor, asked.by, current.ready, self._now(), reason)
+            changed = current.changed(decided.at, decided=decided)
+            if self._campaigns.save(current, changed, decided_event(current, decided)):
+                return changed
+        return None
