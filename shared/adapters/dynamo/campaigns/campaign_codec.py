@@ -14,6 +14,9 @@ from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload
 from shared.domain.lists.uploads import BadRow, Checkpoint
 from shared.ports import Listed
 
+ASKED: Final = "asked"
+DECIDED: Final = "decided"
+"""Phases of a campaign that webhooks hear of; any other write takes them away."""
 _TEST: Final = {False: "campaigns", True: "testcampaigns"}
 """Kind in the index `mine`; `campaign` are the campaigns' jobs."""
 
@@ -40,11 +43,11 @@ def _campaign_fields(x: Campaign) -> Item:
     if x.missing:
         out["unfit"] = {"BOOL": True}
     if x.asked is not None:
-        out["asked"] = s(x.asked.pack())
+        out["asked"], out["phase"] = s(x.asked.pack()), s(ASKED)
         out["open_pk"] = s(indices.approvals_slot(x.namespace))
         out["open_sk"] = s(keys.aged(x.asked.at, x.id))
     if x.decided is not None:
-        out["decided"] = s(x.decided.pack())
+        out["decided"], out["phase"] = s(x.decided.pack()), s(DECIDED)
     return out
 
 
