@@ -92,4 +92,5 @@ from shared.ports.records import (
     Stored,
 )
 from shared.ports.schedules import Agenda, Scheduler
+from shared.ports.seals import Seals
 from shared.ports.sending import Bookmarks, Breakers, Hints, Holds, Lane, Lanes, Links, Pacer, Queue, Report, Reports

@@ -25,6 +25,7 @@ from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
 from tests.mutants.runs import RUNS
+from tests.mutants.seals import SEALS
 from tests.mutants.spool import SPOOL
 from tests.mutants.switches import SWITCHES
 from tests.mutants.team import TEAM
@@ -273,6 +274,7 @@ MUTANTS: Final = (
     *OPERATORS,
     *CAMPAIGNS,
     *APPROVALS,
+    *SEALS,
     *CONSOLES,
     *SWITCHES,
     *ACCOUNTS,

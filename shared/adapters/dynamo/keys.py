@@ -62,8 +62,8 @@ Table `audit`, to which functions only add:
 
 | pattern | key |
 |---|---|
-| an account's audit log, oldest first | `A#account#AUDIT` / `at#id#kind` |
-| the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind` |
+| an account's audit log, oldest first | `A#account#AUDIT` / `at#id#kind#mark` |
+| the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind#mark` |
 
 Both were in `records` before. The operators' function still writes them there, for a rollback. The audit entry of a
 resume is always also written there, since the stream of `records` wakes the waiting jobs.
@@ -271,14 +271,16 @@ def export(export_id: str) -> Key:
     return key(f"X#{export_id}", "EXPORT")
 
 
-def event(namespace: str, log: str, at_ms: Millis, event_id: str, kind: str) -> Key:
+def event(namespace: str, log: str, at_ms: Millis, event_id: str, kind: str, mark: str = "") -> Key:
     """An event by its time. Two events of one moment do not replace each other.
 
     Args:
+        mark: tells two of one moment, thing and kind apart; entries of earlier versions have none.
         namespace: the account, its test keys' namespace, or EVERYONE.
         event_id: the id of the thing that it happened to.
     """
-    return key(f"{account_pk(namespace)}#{log.upper()}", f"{aged(at_ms, event_id)}#{kind}")
+    place = f"{aged(at_ms, event_id)}#{kind}"
+    return key(f"{account_pk(namespace)}#{log.upper()}", f"{place}#{mark}" if mark else place)
 
 
 def system_control() -> Key:
