@@ -11,13 +11,14 @@ from typing import Any, Final
 from functions.api.docs.page import FILES
 from functions.api.doors.routes import FORMS
 from functions.api.operations import ROUTES
+from functions.api.personal import note_read, note_refused
 from functions.api.services import ApiServices, build
 from functions.early import early
 from shared.adapters import logs
 from shared.bootstrap import Deployment
 from shared.domain.ids import is_id
 from shared.web import answering, http
-from shared.web.authentication import authenticate
+from shared.web.authentication import KeyRefused, authenticate
 from shared.web.etags import kept
 from shared.web.http import Answer
 from shared.web.problems import Problem
@@ -69,11 +70,16 @@ def _answer(
         return kept(request, route.handler())
     if isinstance(route, Public):
         return route.handler(PublicRequest(request, using(), path))
-    caller = authenticate(request, route, using().accounts, using().logins)
+    try:
+        caller = authenticate(request, route, using().accounts, using().logins)
+    except KeyRefused as refused:
+        note_refused(using(), refused)
+        raise
     key = caller.key
     seen |= {"account": key.account, "test": key.test, "notifier" if caller.notifier else "key_id": key.id}
     seen["about"] = [name for name in path.values() if is_id(name)]
     answer = route.answer(request, using(), caller, path)
+    note_read(using(), route, caller, path)
     made = answer.headers.get("Location", "").rpartition("/")[2]
     if is_id(made):
         seen["about"].append(made)

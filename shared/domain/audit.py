@@ -56,6 +56,9 @@ class Act(StrEnum):
     MAILS_ACCEPTED = "mail.accepted"
     NOTICES_ACCEPTED = "notice.accepted"
     EVENTS_ACCEPTED = "event.accepted"
+    READ = "data.read"
+    EXPORTED = "data.exported"
+    KEY_REFUSED = "key.refused"
     CAMPAIGN_CREATED = "campaign.created"
     CAMPAIGN_CHANGED = "campaign.changed"
     CAMPAIGN_DELETED = "campaign.deleted"
@@ -140,8 +143,13 @@ class Act(StrEnum):
     REDRIVE_ENDED = "queue.redrive_ended"
 
 
-HOURLY: Final = frozenset({Act.BATCHES_ACCEPTED, Act.MAILS_ACCEPTED, Act.NOTICES_ACCEPTED, Act.EVENTS_ACCEPTED})
-"""Acts with one entry for each hour and actor, whose subject is the actor's own id."""
+HOURLY: Final = frozenset(
+    {
+        *(Act.BATCHES_ACCEPTED, Act.MAILS_ACCEPTED, Act.NOTICES_ACCEPTED, Act.EVENTS_ACCEPTED),
+        *(Act.READ, Act.EXPORTED, Act.KEY_REFUSED),
+    }
+)
+"""Acts with one entry for each hour, actor and subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +187,21 @@ class Event:
 
     @property
     def mark(self) -> str:
-        """Tells it from others of its moment, kind and thing in an audit log; empty where one entry is for an hour."""
-        said = json.dumps([self.actor, self.pack()])
-        return "" if self.kind in HOURLY else hashlib.sha256(said.encode()).hexdigest()[:MARK]
+        """Tells it from others of its moment, kind and thing in an audit log.
+
+        Of acts with one entry for an hour only the actor counts; it is empty where the actor is the subject.
+        """
+        if self.kind in HOURLY:
+            return "" if self.id in self.actor else _hashed(self.actor)
+        return _hashed(json.dumps([self.actor, self.pack()]))
 
     def pack(self) -> str:
         """Serialise `data`: JSON."""
         return json.dumps(dict(self.data), ensure_ascii=False, separators=(",", ":"))
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:MARK]
 
 
 def person(address_key: str) -> str:
@@ -230,7 +246,7 @@ def audited(
     return Event(account, at, name, act, actor, data or {}, logs=(Log.AUDIT,))
 
 
-def accepted(account: str, at: Millis, name: str, act: Act, actor: str) -> Event:
+def accepted(account: str, at: Millis, name: str, act: Act, actor: str, why: str = "") -> Event:
     """Return the one entry of an actor whose requests of a kind are accepted in an hour: `at` is the hour's begin.
 
     All processes write it to the same place in the log. `data` has the time of the first request that its writer saw.
@@ -238,9 +254,11 @@ def accepted(account: str, at: Millis, name: str, act: Act, actor: str) -> Event
     Args:
         at: any moment of the hour, Unix milliseconds.
         actor: who asks, as in `audited`.
+        why: of a refusal; empty: none.
     """
     first = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
-    return audited(account, at - at % HOUR_MS, name, act, actor, {"first": first.replace("+00:00", "Z")})
+    data: dict[str, str | int] = {"first": first.replace("+00:00", "Z"), **({"why": why} if why else {})}
+    return audited(account, at - at % HOUR_MS, name, act, actor, data)
 
 
 def operator(arn: str) -> str:

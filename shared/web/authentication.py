@@ -25,11 +25,28 @@ NEEDS: Final = {
 """The challenges of a 401 for operations that accept more than an API key."""
 
 
+class KeyRefused(Problem):
+    """A key was refused that an account has, or had until it expired.
+
+    Attributes:
+        key: the key.
+        why: `expired`, `missing_scope` or `suspended`.
+    """
+
+    def __init__(self, problem: Problem, key: ApiKey, why: str) -> None:
+        super().__init__(problem.code, problem.detail, problem.errors, problem.headers)
+        self.key = key
+        self.why = why
+
+
 class Callers(Protocol):
     """The callers: API keys and notifiers, and the request allowances of accounts."""
 
     def find_by_key(self, secret: str) -> ApiKey | None:
         """Return the key with a secret; None if there is none that is valid."""
+
+    def expired_key(self, secret: str) -> ApiKey | None:
+        """Return the key with a secret if it has expired, without a read: `find_by_key` was asked for it before."""
 
     def take(self, account: str, taker: Taker, *, test: bool) -> Excess | None:
         """Take a token from an account's allowance, and from that of one of its keys or notifiers.
@@ -82,13 +99,15 @@ def _unauthorized(route: Route) -> Problem:
 def _key(secret: str, accounts: Callers, route: Route) -> ApiKey:
     key = accounts.find_by_key(secret)
     if key is None:
-        raise Problem("unauthorized", headers=INVALID)
+        problem, expired = Problem("unauthorized", headers=INVALID), accounts.expired_key(secret)
+        raise problem if expired is None else KeyRefused(problem, expired, "expired")
     taker = Taker(key.id, sends=route.sends and route.scope in key.scopes)
     _limit(accounts.take(key.account, taker, test=key.test))
     if route.scope not in key.scopes:
-        raise Problem("missing_scope", f"This call needs an API key with the scope `{route.scope.value}`.")
+        problem = Problem("missing_scope", f"This call needs an API key with the scope `{route.scope.value}`.")
+        raise KeyRefused(problem, key, "missing_scope")
     if route.shut and accounts.suspended(key.account):
-        raise Problem(SUSPENDED)
+        raise KeyRefused(Problem(SUSPENDED), key, "suspended")
     accounts.note_use(secret, key)
     return key
 

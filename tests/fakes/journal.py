@@ -53,8 +53,8 @@ class FakeAcceptances:
         self._clock = clock
         self._tap = tap or Tap()
 
-    def note(self, account: str, act: Act, name: str, actor: str) -> None:
-        event = accepted(account, int(self._clock.now() * 1000), name, act, actor)
+    def note(self, account: str, act: Act, name: str, actor: str, why: str = "") -> None:
+        event = accepted(account, int(self._clock.now() * 1000), name, act, actor, why)
 
         def kept() -> None:
             self._journal.keep(event)

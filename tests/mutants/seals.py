@@ -58,4 +58,20 @@ SEALS: Final = (
         "            if not entries:\n",
         f"{TEST}::test_an_entry_in_a_day_that_was_empty_is_found",
     ),
+    Mutant(
+        "an export has no entry",
+        9,
+        "functions/api/personal.py",
+        "    if route.name in EXPORTS:\n        services.acceptances.note(",
+        "    if route.name in EXPORTS:\n        print(",
+        "tests/attacks/test_what_a_leaked_key_read.py::test_an_export_names_its_job_and_who_asked",
+    ),
+    Mutant(
+        "of two who read in an hour one is noted",
+        9,
+        "shared/domain/audit.py",
+        'return "" if self.id in self.actor else _hashed(self.actor)',
+        'return ""',
+        "tests/attacks/test_what_a_leaked_key_read.py::test_each_hour_in_which_a_key_reads_personal_data_has_one_entry",
+    ),
 )

@@ -178,13 +178,13 @@ class DynamoAcceptances:
         self._db = dynamo
         self._table = table
         self._clock = clock
-        self._noted: dict[tuple[str, Act, str], int] = {}  # → hours since 1970
+        self._noted: dict[tuple[str, Act, str, str], int] = {}  # → hours since 1970
 
-    def note(self, account: str, act: Act, name: str, actor: str) -> None:
-        now, place = int(self._clock.now() * 1000), (account, act, name)
+    def note(self, account: str, act: Act, name: str, actor: str, why: str = "") -> None:
+        now, place = int(self._clock.now() * 1000), (account, act, name, actor)
         if self._noted.get(place) == now // HOUR_MS:
             return
-        event = accepted(account, now, name, act, actor)
+        event = accepted(account, now, name, act, actor, why)
         for action in puts(self._db, self._table, event):
             self._db.attempt("put_item", **action["Put"])
         if len(self._noted) >= MAX_NOTED:

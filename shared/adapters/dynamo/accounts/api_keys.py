@@ -105,6 +105,11 @@ class ApiKeys:
             self._remember(self._keys, digest, key)
         return key if key.valid_at(self._now()) else None
 
+    def expired_key(self, secret: str) -> ApiKey | None:
+        """Return a key that has expired, if this process has looked for it within CACHE seconds; no read."""
+        key = self._recall(self._keys, key_digest(secret)) if is_key_text(secret) else None
+        return key if key is not None and not key.valid_at(self._now()) else None
+
     def note_use(self, secret: str, key: ApiKey) -> None:
         """Note that a key, as `find_by_key` returned it, is used now; at most one write per key and hour.
 
