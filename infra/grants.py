@@ -16,6 +16,7 @@ from infra.functions.schedules import SchedulesConstruct
 from infra.functions.workers import QueueWorker
 from infra.joining.grants import let_join
 from infra.resources import encryption
+from infra.resources.copies import SEALED
 from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
 from shared import contracts
 from shared.domain.channels.email import EMAIL
@@ -278,6 +279,8 @@ class Grants(Arns):
         sweep.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn], partitions=SEALS)
         sweep.allow("dynamodb:GetItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
         sweep.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS",))
+        if self._storage.copies is not None:  # it puts copies, and no function reads them
+            sweep.allow("s3:PutObject", on=[self._storage.copies.bucket.arn_for_objects(f"{SEALED}*")])
 
     def lists(self, lists: QueueWorker, serve: Function, sweep: Function, ingest: Function) -> None:
         """Let uploaded lists be read into chunks.

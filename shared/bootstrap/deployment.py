@@ -11,6 +11,8 @@ from shared.lazy import PartOf, lazy
 if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts import seals as sealed
     from shared.adapters.dynamo.credentials import switchboard
+    from shared.adapters.s3 import blobs
+    from shared.adapters.s3 import copies as copying
     from shared.bootstrap import digesting, hooking, mailing, noticing, sending
     from shared.engine import walks as walking
     from shared.engine.lists import uploading
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from shared.engine.sweeper import dropped
     from shared.engine.walks import doubts, jobs
 else:
+    blobs, copying = lazy("shared.adapters.s3", "blobs", "copies")
     (sealed,) = lazy("shared.adapters.dynamo.accounts", "seals")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     digesting, hooking, mailing = lazy("shared.bootstrap", "digesting", "hooking", "mailing")
@@ -94,6 +97,14 @@ class Deployment(UseCases):
 
     seals = part(lambda d: sealed.DynamoSeals(d.dynamo, records=d.records_table, ops=d.ops_table))
     """Seals of audit logs."""
-    sealer = part(lambda d: sealing.Sealer(d.seals, d.clock, d.settings.audit_days))
+    seal_copies = part(
+        lambda d: (
+            copying.SealCopies(blobs.S3Blobs(lambda: d.aws.client("s3"), d.env[contracts.ENV_AUDIT_COPIES]))
+            if contracts.ENV_AUDIT_COPIES in d.env
+            else None
+        )
+    )
+    """Keeps copies of sealed logs where there is a bucket for them."""
+    sealer = part(lambda d: sealing.Sealer(d.seals, d.clock, d.settings.audit_days, d.seal_copies))
     sweeper = part(lambda d: d.sweeper_of(d.walks))
     """Walks all that another part may have left undone."""

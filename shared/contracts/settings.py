@@ -128,6 +128,8 @@ class Settings:
     """Seconds after which a message without an event from its provider is shown as unacknowledged."""
     audit_days: int = AUDIT_DAYS
     """For how long an entry of the audit log is kept."""
+    audit_lock_days: int = 0
+    """For how long copies of sealed audit logs are locked; 0: none are made."""
     archive_days: int = 0
     """For how long the archive of a job is kept; 0: none is made."""
     routing: dict[str, str] = field(default_factory=dict)
@@ -161,6 +163,7 @@ class Settings:
                 "jobs_days": self.jobs_days,
                 "feedback_timeout": self.feedback_timeout,
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
+                **({"audit_lock_days": self.audit_lock_days} if self.audit_lock_days else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
             },

@@ -3,18 +3,32 @@
 Logs are sealed one by one. No entry waits for another. Of two processes that make a seal, one stores it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Final
 
-from shared.domain.auditing.seals import MOST, Finding, Seal, Tampering, chained, compared, due_end, seal_of
+from shared.domain.auditing.seals import (
+    MOST,
+    Finding,
+    LoggedEntry,
+    Seal,
+    Tampering,
+    chained,
+    compared,
+    due_end,
+    seal_of,
+)
 from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.ports import Clock, Retriable, Seals
 
 EXPIRY_MS: Final[Millis] = 2 * DAY_MS
 """Entries that expire so soon are no longer compared: DynamoDB deletes them some time after their end."""
+
+
+SealCopy = Callable[[Seal, Sequence[LoggedEntry]], None]
+"""Keeps a copy of a seal with its entries; a repeat is safe."""
 
 
 class Sealer:
@@ -24,10 +38,10 @@ class Sealer:
 
     Args:
         days: for how long entries are kept.
-        copy: keeps a copy of each new seal elsewhere; None: there is no other place.
+        copy: keeps a copy of each sealed day elsewhere; None: there is no other place.
     """
 
-    def __init__(self, seals: Seals, clock: Clock, days: int, copy: Callable[[Seal], None] | None = None) -> None:
+    def __init__(self, seals: Seals, clock: Clock, days: int, copy: SealCopy | None = None) -> None:
         self._seals = seals
         self._clock = clock
         self._days = days
@@ -76,10 +90,10 @@ class Sealer:
                 if not entries:
                     raise ValueError(f"more than {MOST} entries of one millisecond")
             found = seal_of(log, last, until, entries, self._days)
+            if self._copy is not None:  # first: what is sealed is not looked at again
+                self._copy(found, entries)
             if not self._seals.add(found):
                 raise Retriable("seals: another process seals this log")
-            if self._copy is not None:
-                self._copy(found)
             last, made = found, made + 1
         return made
 
