@@ -55,16 +55,15 @@ def show(
 
     The log shows the name of a key, if it has one and still exists.
     """
-    verify, account = _meant(words or [])
+    verify, account = _meant(words)
     _check_action(action)
     kind = kind_wanted(test=test, team=team)
     _check_whose(account, kind, everything=everything, mine=mine)
     if verify:
-        if mine or action or actor or kind is not KeyKind.LIVE:
-            raise Misused("`posthaste audit verify` compares whole logs, of all keys: it takes --all, and no filter")
+        _check_verified(kind, action + actor, mine=mine)
         with door(ctx, stage, aws=aws) as (client, _):
-            sound = _verify(client, account, everything=everything, json=json)
-        raise typer.Exit(ExitCode.OK if sound else ExitCode.FAILED)
+            _verify(client, account, everything=everything, json=json)
+        return
     if mine:
         rows = list(islice((row for row in _by_the_api(ctx, action, kind) if actor in ("", row["actor"])), limit))
     else:
@@ -75,23 +74,35 @@ def show(
     if json:
         emit_all(rows)
         return
+    _print(rows, action, actor, everything=everything)
+
+
+def _print(rows: list[Row], action: str, actor: str, *, everything: bool) -> None:
+    """Print entries as a table. `action` and `actor`: of the filters; empty: none."""
     columns = COLUMNS if not everything else (COLUMNS[0], "account", *COLUMNS[1:])
     shown = [{**row, "account": _whose(row), "actor": _actor(row), "more": _more(row)} for row in rows]
     narrowed = "".join((f" of kind {action}" if action else "", f" by {actor}" if actor else ""))
     table(columns, shown, empty=f"no entries{narrowed}")
 
 
-def _meant(words: list[str]) -> tuple[bool, str]:
+def _meant(words: list[str] | None) -> tuple[bool, str]:
     """Return whether logs are verified, and the account's id or name; Misused for more words."""
-    verify = words[:1] == [VERIFY]
-    named = words[1:] if verify else words
+    given = words or []
+    verify = given[:1] == [VERIFY]
+    named = given[1:] if verify else given
     if len(named) > 1:
         raise Misused("name one account")
     return verify, next(iter(named), "")
 
 
-def _verify(client: OperatorClient, account: str, *, everything: bool, json: bool) -> bool:
-    """Compare logs with their seals, print what was found, and return whether all are as they were sealed."""
+def _check_verified(kind: KeyKind, filters: str, *, mine: bool) -> None:
+    """Refuse options that do not go with `verify`. `filters`: of entries; empty: there are none."""
+    if mine or filters or kind is not KeyKind.LIVE:
+        raise Misused("`posthaste audit verify` compares whole logs, of all keys: it takes --all, and no filter")
+
+
+def _verify(client: OperatorClient, account: str, *, everything: bool, json: bool) -> None:
+    """Compare logs with their seals, and print what was found; the exit code is 1 if one is not as it was sealed."""
     names = [account]
     if everything:
         names = ["", *(x["account_id"] for x in client.get("/accounts")["items"])]
@@ -100,7 +111,8 @@ def _verify(client: OperatorClient, account: str, *, everything: bool, json: boo
         emit_all(rows)
     else:
         table(VERIFIED, [_verified(row) for row in rows], empty="no logs")
-    return all(row["whole"] and row["finding"] is None for row in rows)
+    if not all(row["whole"] and row["finding"] is None for row in rows):
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def _verified(row: Row) -> Row:

@@ -117,6 +117,11 @@ class Storage(Construct):
             max_age=CORS_SECONDS,
         )
 
+    @property
+    def copied(self) -> dict[str, str]:
+        """The variable that names the bucket of copies of audit logs; empty: there is none."""
+        return self.copies.environment if self.copies is not None else {}
+
     def objects(self, *prefixes: str) -> list[str]:
         """Return the ARNs of the bucket's objects whose names begin with one of these prefixes."""
         return [self.bucket.arn_for_objects(f"{prefix}*") for prefix in prefixes]

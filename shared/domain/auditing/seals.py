@@ -94,7 +94,7 @@ def seal_of(log: str, last: Seal | None, end: Millis, entries: Sequence[LoggedEn
     """Return the next seal of a log.
 
     Args:
-        last: the one before it.
+        last: the one before it; None: there is none yet.
         entries: all from its end on until this one's.
         days: for how long they are kept.
     """

@@ -177,7 +177,7 @@ class ApprovalControl(ApprovalLimits):
 
         Args:
             name: the id of the request that was shown.
-            who: approves.
+            who: approves; neither the one who asked nor somebody near.
             key: the client's idempotency key, or empty; `fingerprint`: hash of its request.
 
         Raises:

@@ -83,12 +83,7 @@ class Sealer:
             entries = list(islice(self._seals.entries(log, last.end if last else 0, end), MOST + 1))
             if not entries and last is None:
                 break  # nothing was ever logged
-            until = end
-            if len(entries) > MOST:  # the rest is another seal's; entries of one millisecond stay together
-                until = entries[MOST].sealed.at
-                entries = [x for x in entries if x.sealed.at < until]
-                if not entries:
-                    raise ValueError(f"more than {MOST} entries of one millisecond")
+            entries, until = _part(entries, end)
             found = seal_of(log, last, until, entries, self._days)
             if self._copy is not None:  # first: what is sealed is not looked at again
                 self._copy(found, entries)
@@ -96,6 +91,17 @@ class Sealer:
                 raise Retriable("seals: another process seals this log")
             last, made = found, made + 1
         return made
+
+
+def _part(entries: list[LoggedEntry], end: Millis) -> tuple[list[LoggedEntry], Millis]:
+    """Return as many entries as one seal takes, and its end; entries of one millisecond stay together."""
+    if len(entries) <= MOST:
+        return entries, end
+    until = entries[MOST].sealed.at
+    some = [x for x in entries if x.sealed.at < until]
+    if not some:
+        raise ValueError(f"more than {MOST} entries of one millisecond")
+    return some, until
 
 
 @dataclass(frozen=True, slots=True)
