@@ -5,7 +5,7 @@ from typing import Final
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Begin": ("login", "logout", "whoami"),
-    "Send": ("batch", "campaign", "mail", "event", "schedule", "relay"),
+    "Send": ("batch", "campaign", "approval-limit", "mail", "event", "schedule", "relay"),
     "See what became of it": ("message", "stats", "text", "hook"),
     "Prepare": ("template", "program", "digest", "domain", "suppression", "guest"),
     "Operate a deployment: accounts": ("account", "key", "sender", "member", "notifier", "audit", "erase"),

@@ -41,7 +41,7 @@ from cli.output import clean, tell
 from cli.parts import missing_part
 from cli.relay.command import relay
 from cli.senders import identities
-from cli.sending import batches, campaigns, templates
+from cli.sending import approving, batches, campaigns, templates
 from shared.contracts.faults import ANYTHING_ELSE, fault
 
 EXIT_CODES: Final = (
@@ -152,7 +152,9 @@ app.command("whoami")(login.whoami)
 app.add_typer(batches.app, name="batch")
 previewing.add_to(campaigns.app, templates.app)
 campaigns.app.command("update")(updating.update)
+approving.add_to(campaigns.app)
 app.add_typer(campaigns.app, name="campaign")
+app.add_typer(approving.app, name="approval-limit")
 app.add_typer(mails.app, name="mail")
 app.command("message")(timeline.message)
 app.add_typer(hooks.app, name="hook")

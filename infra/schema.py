@@ -153,6 +153,7 @@ class Retention(_Model):
     uploads_days: Annotated[int, Field(ge=2, le=365)] = 7
     backups_days: Annotated[int, Field(ge=1, le=MAX_BACKUPS)] = MAX_BACKUPS
     audit_days: Annotated[int, Field(ge=30, le=3650)] = contracts.AUDIT_DAYS
+    audit_lock_days: Annotated[int, Field(ge=0, le=3650)] = 0
     archive_days: Annotated[int, Field(ge=0, le=3650)] = 0
 
     @field_validator("logs_days")

@@ -259,6 +259,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         jobs_days=parsed.retention.jobs_days,
         feedback_timeout=parsed.feedback_timeout,
         audit_days=parsed.retention.audit_days,
+        audit_lock_days=parsed.retention.audit_lock_days,
         archive_days=parsed.retention.archive_days,
         small_jobs_apart=parsed.small_jobs_apart,
         max_key_days=parsed.max_key_days,

@@ -8,6 +8,7 @@ from cli.deployment import Aws, Stage
 from cli.errors import Misused
 from cli.operating.door import door, timed
 from cli.output import Json, counted, emit, emit_all, emit_or_say, say, table
+from cli.sending.approving import limit_words
 from shared.domain.audit import checked_reason
 from shared.domain.namespaces import KeyKind
 
@@ -132,6 +133,26 @@ def move_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
     else:
         where = found.full_name
         say(f"nothing is moved ({where}): the deployed version has no tables to move to; deploy this one first")
+
+
+@account_app.command("approval")
+def set_approval(
+    ctx: typer.Context,
+    account: Account,
+    above: Annotated[
+        int | None, typer.Option(metavar="ROWS", min=1, help="Lists wait above so many rows a day.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--every", help="Every list waits.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="No list waits.")] = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Set from how many rows on an account's lists wait for approval. It counts at once."""
+    if sum((above is not None, every, off)) != 1:
+        raise Misused("give one of --above ROWS, --every and --off")
+    done = _changed(ctx, stage, "approval", account, aws=aws, above=None if off else above or 0)
+    emit_or_say(done, json=json, text=f"{done['account_id']}: {limit_words(done['above'])}")
 
 
 @account_app.command("region")

@@ -7,9 +7,9 @@ from functions.api.access import tokens
 from functions.api.access.areas import with_areas
 from functions.api.account import audit, credentials, senders, stats
 from functions.api.batches import routes as batches
+from functions.api.campaigns import approvals, sending, trials
 from functions.api.campaigns import exports as campaign_exports
 from functions.api.campaigns import routes as campaigns
-from functions.api.campaigns import sending, trials
 from functions.api.digests import policies as digest_policies
 from functions.api.digests import routes as digests
 from functions.api.doors import routes as doors
@@ -36,6 +36,7 @@ _ALL: Final[tuple[Operation, ...]] = (
     *uploads.ROUTES,
     *trials.ROUTES,
     *sending.ROUTES,
+    *approvals.ROUTES,
     *templates.ROUTES,
     *jobs.ROUTES,
     *exports.ROUTES,

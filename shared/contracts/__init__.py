@@ -37,6 +37,7 @@ from shared.contracts.names import (
     DEAD_ENDING,
     DEAD_LETTER_HOLD,
     ENV_API_URL,
+    ENV_AUDIT_COPIES,
     ENV_AUDIT_TABLE,
     ENV_BUCKET,
     ENV_CONSOLE,

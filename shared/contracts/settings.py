@@ -128,6 +128,8 @@ class Settings:
     """Seconds after which a message without an event from its provider is shown as unacknowledged."""
     audit_days: int = AUDIT_DAYS
     """For how long an entry of the audit log is kept."""
+    audit_lock_days: int = 0
+    """For how long copies of sealed audit logs are locked; 0: none are made."""
     archive_days: int = 0
     """For how long the archive of a job is kept; 0: none is made."""
     max_key_days: int = 0
@@ -165,6 +167,7 @@ class Settings:
                 "jobs_days": self.jobs_days,
                 "feedback_timeout": self.feedback_timeout,
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
+                **({"audit_lock_days": self.audit_lock_days} if self.audit_lock_days else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
                 **({"small_jobs_apart": True} if self.small_jobs_apart else {}),
                 **({"max_key_days": self.max_key_days} if self.max_key_days else {}),

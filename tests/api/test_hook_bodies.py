@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from functions.api.hooks import page
 from functions.api.hooks.bodies import PAGES, HookPage
 from functions.api.openapi import FILE
 from shared.domain.access.ends import EndingKey
-from shared.domain.campaigns.campaign import Upload, UploadState
+from shared.domain.campaigns.approval import Asked, Decided, Decision
+from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
 from shared.domain.digests.window import opened
 from shared.domain.hooks import bodies, fields
 from shared.domain.hooks.bodies import HookEvent
@@ -31,6 +33,7 @@ ADDRESS = "ada@example.com"
 STOPPED = job(state=JobState.STOPPED, stopped=True, stopped_at=NOW, stop_reason="bounce_guard", campaign="m1")
 WINDOW = opened(("acme", False), "acme/", 1, policy(), part(1), NOW)
 UPLOAD = Upload("u1", "m1", "acme", False, "email", "main", "blob", UploadState.FAILED, NOW, 0, code="no_rows")
+CAMPAIGN = Campaign("m1", "acme", False, "October", "email", "main", Message("Hi"), NOW, ready="u1")
 ENTRY = UpdateEntry("clinic", "uuid", "n1", NOW, "PERM_FAIL", "NEW", "bad_phone", "The number is none.")
 TEXT = ReceivedText("acme", "t1", "texts", "sms", "+14155550100", "", "Hi", NOW, "started")
 ENTERED = Suppression(ADDRESS, "bounced", NOW, "j1", "email")
@@ -43,6 +46,10 @@ MADE: Mapping[HookKind, dict[str, Any]] = {
     HookKind.JOB_LOGGED: fields.JOB.data(job(finished_at=NOW)),
     HookKind.JOB_STOPPED: fields.JOB.data(STOPPED),
     HookKind.CAMPAIGN_HALTED: fields.HALT.data(STOPPED),
+    HookKind.APPROVAL_ASKED: fields.APPROVAL.data(replace(CAMPAIGN, asked=Asked("a" * 32, 1, "key", NOW, 5))),
+    HookKind.APPROVAL_DECIDED: fields.DECISION.data(
+        replace(CAMPAIGN, decided=Decided("a" * 32, Decision.REFUSED, "key", "other", "u1", NOW, "wrong price"))
+    ),
     HookKind.UPLOAD_FINISHED: fields.UPLOAD.data(UPLOAD),
     HookKind.DIGEST_CLOSED: fields.WINDOW.data(WINDOW),
     HookKind.NOTICE_UPDATED: fields.UPDATE.data(ENTRY),

@@ -57,6 +57,7 @@ def campaign_item(state: str = "draft") -> dict[str, Any]:
         "upload_id": None,
         "columns": [],
         "jobs": [],
+        "waiting_for": None,
         "created_at": AT,
         "updated_at": AT,
     }
@@ -64,6 +65,7 @@ def campaign_item(state: str = "draft") -> dict[str, Any]:
 
 def campaign(state: str = "draft", status: int = 200, **more: Any) -> Answer:
     known = {**campaign_item(state), "template": SAYING, "variables": ["name"], "missing": []}
+    known |= {"approval": None, "decision": None}
     return Answer({**known, **more}, status)
 
 

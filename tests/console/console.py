@@ -133,6 +133,7 @@ def build_use_cases(api: Api) -> ConsoleUseCases:
     return ConsoleUseCases(
         suppressions=of.suppressions,
         journal=of.journal,
+        acceptances=of.acceptances,
         hooks=lambda: api.hooks.services.service,
         digests=lambda: DigestUseCases(digests.service, digests.pages),
         mails=lambda: MailUseCases(mails.mails, mails.moves),

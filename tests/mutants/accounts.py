@@ -141,8 +141,8 @@ ACCOUNTS: Final = (
         "the entry of an hour is written anew by each process",
         7,
         "shared/adapters/dynamo/audit.py",
-        '**action["Put"], ConditionExpression="attribute_not_exists(pk)")',
-        '**action["Put"])',
+        'return {"ConditionExpression": "attribute_not_exists(pk)"}',
+        "return {}",
         f"{AUDIT}::test_of_two_functions_one_writes_the_entry[dynamo]",
     ),
     Mutant(

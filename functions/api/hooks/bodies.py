@@ -125,6 +125,18 @@ PAGES: Final = (
         fields.HALT,
         {"counts": {**_COUNTS, "queued": 2000, "sent": 943, "failed": 57}},
     ),
+    HookPage(
+        HookKind.APPROVAL_ASKED,
+        "A list waits for the approval of another key or person.",
+        fields.APPROVAL,
+        {},
+    ),
+    HookPage(
+        HookKind.APPROVAL_DECIDED,
+        "A list that waited was approved or refused, or the one who asked has withdrawn the request.",
+        fields.DECISION,
+        {},
+    ),
     HookPage(HookKind.UPLOAD_FINISHED, "An uploaded list is read, or it cannot be used.", fields.UPLOAD, {}),
     HookPage(HookKind.DIGEST_CLOSED, "A window of digest events is closed.", fields.WINDOW, {}),
     HookPage(HookKind.NOTICE_UPDATED, "A notice has a new status, or a record was rejected.", fields.UPDATE, {}),

@@ -113,6 +113,17 @@ def _uploads(record: _Shown) -> Iterator[DomainEvent]:
     yield DomainEvent(namespace(upload.account, test=upload.test), kind, event, ttl=upload.ttl)
 
 
+def _approvals(record: _Shown) -> Iterator[DomainEvent]:
+    found = campaign_codec.campaign(record.item)
+    if found.decided is not None:
+        kind, name, body = HookKind.APPROVAL_DECIDED, found.decided.id, fields.DECISION
+    elif found.waiting is not None:
+        kind, name, body = HookKind.APPROVAL_ASKED, found.waiting.id, fields.APPROVAL
+    else:
+        return  # an older version has changed the campaign since
+    yield DomainEvent(found.namespace, kind, HookEvent(event_id(kind, found.id, name), body.data(found)))
+
+
 def _texts(record: _Shown) -> Iterator[DomainEvent]:
     if record.new:
         found = received_text(record.item)
@@ -161,6 +172,7 @@ _READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterat
     (lambda x: x["sk"]["S"] == keys.ENDING, _ending_keys),
     (lambda x: text(x, "state") == WindowState.CLOSED.value and "closes_at" in x, _windows),
     (lambda x: x["sk"]["S"].startswith(keys.UPLOAD_PREFIX) and text(x, "phase") in _READ, _uploads),
+    (lambda x: text(x, "phase") in (campaign_codec.ASKED, campaign_codec.DECIDED), _approvals),
     (lambda x: "notice" in x and "status" in x and number(x, "ttl") > 0, _updates),
     (lambda x: "address" in x and "reason" in x, _suppressions),
 )

@@ -31,6 +31,8 @@ Table `records` (pk, sk):
 | a campaign, its uploads, problems of an upload by step | `M#campaign / CAMPAIGN`, `U#upload`, `E#upload#00012` |
 | uploads that are to be read, oldest first (index `open`) | `ingest` / `created_at#campaign#upload` |
 | an account's campaigns, newest first (index `mine`) | `account#campaigns`, `account#testcampaigns` / `created_at#id` |
+| which lists of an account wait for approval? | `A#account / APPROVALS` |
+| campaigns that wait for approval, oldest first (index `open`) | `account#approvals` / `asked_at#campaign` |
 | an account's lists of a file (index `mine`) | `account#lists` / `sha256#created_at` |
 | a stored template; one of its versions | `T#template / TEMPLATE`, `V#00003` |
 | an account's templates, newest first (index `mine`) | `account#template / created_at#template` |
@@ -60,8 +62,8 @@ Table `audit`, to which functions only add:
 
 | pattern | key |
 |---|---|
-| an account's audit log, oldest first | `A#account#AUDIT` / `at#id#kind` |
-| the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind` |
+| an account's audit log, oldest first | `A#account#AUDIT` / `at#id#kind#mark` |
+| the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind#mark` |
 
 Both were in `records` before. The operators' function still writes them there, for a rollback. The audit entry of a
 resume is always also written there, since the stream of `records` wakes the waiting jobs.
@@ -284,14 +286,16 @@ def export(export_id: str) -> Key:
     return key(f"X#{export_id}", "EXPORT")
 
 
-def event(namespace: str, log: str, at_ms: Millis, event_id: str, kind: str) -> Key:
+def event(namespace: str, log: str, at_ms: Millis, event_id: str, kind: str, mark: str = "") -> Key:
     """An event by its time. Two events of one moment do not replace each other.
 
     Args:
+        mark: tells two of one moment, thing and kind apart; entries of earlier versions have none.
         namespace: the account, its test keys' namespace, or EVERYONE.
         event_id: the id of the thing that it happened to.
     """
-    return key(f"{account_pk(namespace)}#{log.upper()}", f"{aged(at_ms, event_id)}#{kind}")
+    place = f"{aged(at_ms, event_id)}#{kind}"
+    return key(f"{account_pk(namespace)}#{log.upper()}", f"{place}#{mark}" if mark else place)
 
 
 def system_control() -> Key:

@@ -25,6 +25,8 @@ class HookKind(StrEnum):
     JOB_LOGGED = "job.logged"
     JOB_STOPPED = "job.stopped"
     CAMPAIGN_HALTED = "campaign.halted"
+    APPROVAL_ASKED = "approval.asked"
+    APPROVAL_DECIDED = "approval.decided"
     UPLOAD_FINISHED = "upload.finished"
     DIGEST_CLOSED = "digest.closed"
     NOTICE_UPDATED = "notice.updated"

@@ -29,6 +29,8 @@ BODIES: dict[HookKind, HookBody[Any]] = {
     HookKind.JOB_LOGGED: fields.JOB,
     HookKind.JOB_STOPPED: fields.JOB,
     HookKind.CAMPAIGN_HALTED: fields.HALT,
+    HookKind.APPROVAL_ASKED: fields.APPROVAL,
+    HookKind.APPROVAL_DECIDED: fields.DECISION,
     HookKind.UPLOAD_FINISHED: fields.UPLOAD,
     HookKind.DIGEST_CLOSED: fields.WINDOW,
     HookKind.NOTICE_UPDATED: fields.UPDATE,

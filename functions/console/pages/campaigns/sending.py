@@ -18,7 +18,7 @@ from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.domain.lists.header import column_name
 from shared.domain.notices import zones
-from shared.engine.campaigns.campaigns import Reason, Refused
+from shared.engine.campaigns.campaigns import Reason, Refused, Waiting
 from shared.engine.campaigns.trials import TrialOrder
 from shared.engine.intake.declined import Declined
 from shared.engine.lists.list_jobs import Order
@@ -163,7 +163,7 @@ def send(call: ConsoleCall) -> Answer:
         return _to_job(call, upload)
     if (upload, call.form.get("version")) != (found.ready, str(found.version)):
         raise conflict("", MOVED)
-    order = Order(_confirmed_rate(call), _confirmed_time(call), by=call.actor)
+    order = Order(_confirmed_rate(call), _confirmed_time(call), by=call.actor, person=call.who.person.user.id)
     declined = call.services.campaigns().intake.sendable(found)
     if isinstance(declined, Declined):
         raise conflict(declined.code, " ".join(fault.text for fault in declined.faults))
@@ -172,6 +172,8 @@ def send(call: ConsoleCall) -> Answer:
         raise conflict(sent.reason.value, _refusal(sent))
     if sent is None or isinstance(sent, Replay | Mismatch):
         raise conflict("", MOVED)
+    if isinstance(sent, Waiting):
+        return leave_for(call, f"campaigns/{found.id}")
     return _to_job(call, sent.job.id)
 
 

@@ -144,6 +144,11 @@ class ApiKeys:
         """Do as `note_use_of`. `secret`: the text of the key."""
         self.note_use_of(key_digest(secret), key, source)
 
+    def expired_key(self, digest: str) -> ApiKey | None:
+        """Return a key that has expired, if this process has looked for it within CACHE seconds; no read."""
+        key = self._recall(self._keys, digest)
+        return key if key is not None and not key.valid_at(self._now()) else None
+
     def note_use_of(self, digest: str, key: ApiKey, source: str) -> None:
         """Note that a key, as `look_up` returned it, is used now; at most one write per key and hour.
 
@@ -193,6 +198,11 @@ class ApiKeys:
             uses.setdefault(x["pk"]["S"].partition("#")[2], []).append(x)
         listed = [_used(_key(x, id_of_key(digest)), uses.get(digest, [])) for digest, x in found.items()]
         return sorted(listed, key=lambda k: (k.created_at, k.id))
+
+    def heirs(self, account: str) -> list[tuple[str, str]]:
+        """Return which of the account's keys replaced which: the old and the new id of each rotation."""
+        found = self._places.walk(keys.account_pk(account), keys.HEIR_PREFIX)
+        return [(x["sk"]["S"].removeprefix(keys.HEIR_PREFIX), heir) for x in found for heir in sorted(x["heirs"]["SS"])]
 
     def expire_key(self, account: str, key_id: str, at: int, *, by: str = SYSTEM) -> ApiKey | None:
         """Set when a key expires. None: the account has no key of that id.
