@@ -163,6 +163,23 @@ class Retention(_Model):
         return value
 
 
+Most = Annotated[int, Field(ge=0, le=10**12)]
+"""The most messages of a day."""
+
+
+class LimitFields(_Model):
+    """The limits of a UTC day of accounts for which operators have set no others."""
+
+    email: Most | None = None
+    sms: Most | None = None
+    voice: Most | None = None
+    whatsapp: Most | None = None
+    messages: Most | None = None
+    """Of all channels together."""
+    price: Annotated[float, Field(ge=0, le=10**9)] | None = None
+    """In the unit of the deployment's prices."""
+
+
 class Allowed(_Model):
     """People who may sign in to the console: logins, organizations with all members, domains of verified addresses."""
 
@@ -281,6 +298,7 @@ class Posthaste(_Model):
     alarm_email: str = ""
     kms_key_arn: str = ""
     console: ConsoleFields | None = None
+    limits: LimitFields = Field(default_factory=LimitFields)
 
     @field_validator("kms_key_arn")
     @classmethod

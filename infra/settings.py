@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from aws_cdk import RemovalPolicy
 from pydantic import ValidationError
 
-from infra.schema import MAX_BACKUPS, MIN_WORKERS, ConsoleFields, CredentialFields, Posthaste
+from infra.schema import MAX_BACKUPS, MIN_WORKERS, ConsoleFields, CredentialFields, LimitFields, Posthaste
 from shared import contracts
 from shared.contracts.console import ConsoleSettings
 from shared.contracts.faults import fault
@@ -257,7 +257,14 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         feedback_timeout=parsed.feedback_timeout,
         audit_days=parsed.retention.audit_days,
         archive_days=parsed.retention.archive_days,
+        limits=_limits(parsed.limits),
     )
+
+
+def _limits(declared: LimitFields) -> dict[str, int]:
+    """Return the default limits of accounts, a price in millionths."""
+    found = declared.model_dump(exclude_none=True)
+    return {name: round(most * contracts.MICRO) if name == "price" else most for name, most in found.items()}
 
 
 def _credential(

@@ -1,18 +1,22 @@
 """`posthaste account | sender`: operators' commands on accounts, by the operators' door."""
 
-from typing import Annotated, Any
+import re
+from typing import Annotated, Any, Final
 
 import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import Misused
 from cli.operating.door import door, timed
-from cli.output import Json, counted, emit, emit_all, emit_or_say, say, table
+from cli.output import Json, counted, emit, emit_all, emit_or_say, moment, say, table
 from shared.domain.audit import checked_reason
 from shared.domain.namespaces import KeyKind
 
 account_app = typer.Typer(help="Accounts and their status.", no_args_is_help=True)
 sender_app = typer.Typer(help="Addresses and domains an account may send from.", no_args_is_help=True)
+
+_WHOLE: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
+_PRICE: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?", re.ASCII)
 
 Account = Annotated[
     str, typer.Argument(metavar="ACCOUNT", help="The account's id (acc_…), or its name if only one has it.")
@@ -177,6 +181,54 @@ def close_channel(
     else:
         say(f"within 30 seconds {owner} may no longer send by {wanted}; what is accepted is still sent")
         say(f"to stop that, too:  posthaste account suspend {owner}")
+
+
+@account_app.command("limit")
+def limit_account(
+    ctx: typer.Context,
+    account: Account,
+    *,
+    key: Annotated[str, typer.Option("--key", metavar="KEY_ID", help="One of the account's API keys, not all.")] = "",
+    email: Annotated[str, typer.Option(metavar="LIMIT", help="E-mails: 10000/day, none, or default.")] = "",
+    sms: Annotated[str, typer.Option(metavar="LIMIT", help="Segments of SMS.")] = "",
+    voice: Annotated[str, typer.Option(metavar="LIMIT", help="Calls.")] = "",
+    whatsapp: Annotated[str, typer.Option(metavar="LIMIT", help="WhatsApp messages.")] = "",
+    messages: Annotated[str, typer.Option(metavar="LIMIT", help="Messages of all channels together.")] = "",
+    price: Annotated[str, typer.Option(metavar="LIMIT", help="Their price: 20.50/day.")] = "",
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Set what an account may spend in a UTC day. Without limits: show them, and what is used today."""
+    given = {"email": email, "sms": sms, "voice": voice, "whatsapp": whatsapp, "messages": messages, "price": price}
+    limits = {name: limit_of(name, text) for name, text in given.items() if text}
+    with door(ctx, stage, aws=aws) as (client, _):
+        if limits:
+            body = {"account": account, "key": key, "limits": limits}
+            found = client.send("POST", "/accounts/limits", body)
+        else:
+            found = client.get("/accounts/limits", {"account": account, **({"key": key} if key else {})})
+    shown = {**found, "resets_at": moment(found["resets_at"])}
+    if json:
+        emit(shown)
+        return
+    whose = f"key {found['key_id']}" if found["key_id"] else found["account_id"]
+    rows = [{**row, "default": "yes" if row["default"] else ""} for row in found["items"]]
+    table(("limit", "most", "used", "default"), rows, empty=f"{whose} has no limits of its own")
+    if limits:
+        say(f"these limits of {whose} hold within 30 seconds; the day ends at {shown['resets_at']}")
+
+
+def limit_of(name: str, text: str) -> int | float | str:
+    """Return a limit as the door takes it: a number, `none` or `default`; Misused for anything else."""
+    number, _, per = text.partition("/")
+    if text in ("none", "default"):
+        return text
+    form = _PRICE if name == "price" else _WHOLE
+    if per not in ("", "day") or form.fullmatch(number) is None:
+        example = "20.50/day" if name == "price" else "10000/day"
+        raise Misused(f"--{name} is a number a day, such as {example}, or none, or default")
+    return float(number) if name == "price" else int(number)
 
 
 @sender_app.command("add")

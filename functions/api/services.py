@@ -117,6 +117,7 @@ def build(deployment: Deployment) -> ApiServices:
         clock,
         audit_days=deployment.settings.audit_days,
         homes=deployment.homes,
+        rules=deployment.rules,
     )
     senders = ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock)
     suppressions = Suppressions(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
@@ -156,6 +157,7 @@ def build(deployment: Deployment) -> ApiServices:
             clock=clock,
             schedules=deployment.schedules,
             acceptances=deployment.acceptances,
+            spender=deployment.spender,
         ),
         acceptances=deployment.acceptances,
         control=control,

@@ -151,6 +151,7 @@ def service(deployment: UseCases, accounts: Accounts) -> CampaignService:
         settings=deployment.settings,
         clock=clock,
         schedules=deployment.schedules,
+        spender=deployment.spender,
     )
     return CampaignService(
         campaigns=campaigns,

@@ -96,7 +96,12 @@ class UseCases(Core):
 
     acceptor = part(
         lambda d: accept.Acceptor(
-            records=d.records, lanes=d.lanes, breaker_cache=d.breaker_cache, settings=d.settings, clock=d.clock
+            records=d.records,
+            lanes=d.lanes,
+            breaker_cache=d.breaker_cache,
+            settings=d.settings,
+            clock=d.clock,
+            spender=d.spender,
         )
     )
     """Makes jobs that begin at once."""

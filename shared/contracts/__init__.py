@@ -78,6 +78,7 @@ from shared.contracts.names import (
     MAIL_CONTENTS,
     MAIL_ROUTE,
     MAIL_UPLOADS,
+    MICRO,
     MIN_JOBS_DAYS,
     MIN_RATE,
     OPERATE_PATH,

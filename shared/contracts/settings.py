@@ -132,6 +132,8 @@ class Settings:
     """For how long the archive of a job is kept; 0: none is made."""
     routing: dict[str, str] = field(default_factory=dict)
     """How a channel's route is used, where that is not SPREAD."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """Limits of a day of accounts that have none of their own, as of `shared.domain.spending.limits`."""
     notice_clock: tuple[int, int] = (0, 1)
     """Unix seconds from which on the time of notices is faster, and how many times; on AWS it never is."""
 
@@ -162,6 +164,7 @@ class Settings:
                 "feedback_timeout": self.feedback_timeout,
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
+                **({"limits": self.limits} if self.limits else {}),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
             },
             separators=(",", ":"),

@@ -14,6 +14,8 @@ ERASING: Final = "tests/api/test_erasing.py"
 SUSPENDED: Final = "tests/attacks/test_a_suspended_account_at_every_door.py"
 LIVE: Final = "tests/attacks/test_a_test_key_at_live_data.py"
 LOOPS: Final = "tests/attacks/test_a_test_key_in_a_loop.py"
+LIMITS: Final = "tests/api/test_limits.py"
+SPENDING: Final = "shared/adapters/dynamo/accounts/spending.py"
 UPLOADS: Final = "tests/attacks/test_uploads_without_end.py"
 KEY_LOOPS: Final = "tests/attacks/test_a_key_in_a_loop.py"
 SENT: Final = "tests/attacks/test_what_a_leaked_key_sent.py"
@@ -147,6 +149,46 @@ ACCOUNTS: Final = (
         "if self._store.count(made.namespace, MAX_NOTIFIERS) >= MAX_NOTIFIERS:",
         "if False:",
         f"{KEY_LOOPS}::test_an_account_has_a_bounded_number_of_notifiers",
+    ),
+    Mutant(
+        "a limit of the day is checked, and not held when it is counted",
+        9,
+        SPENDING,
+        'conditions.append(f"(attribute_not_exists(#u{i}) OR #u{i} <= :r{i})")',
+        'conditions.append(f"(attribute_not_exists(#u{i}) OR #u{i} <= :l{i})")',
+        "tests/contracts/test_spending.py::test_charges_side_by_side_never_exceed_the_limit",
+    ),
+    Mutant(
+        "a repeated request counts twice",
+        9,
+        "shared/engine/intake/accept.py",
+        "            self.give_back(charge)\n",
+        "",
+        f"{LIMITS}::test_a_request_that_is_repeated_counts_once[again]",
+    ),
+    Mutant(
+        "a team key spends of limits of its own",
+        9,
+        "shared/engine/spender.py",
+        "whose = owner(account)",
+        "whose = account",
+        f"{LIMITS}::test_test_keys_spend_nothing_and_team_keys_spend_of_their_account",
+    ),
+    Mutant(
+        "a key that replaces another has no limits",
+        9,
+        "shared/adapters/dynamo/accounts/api_keys.py",
+        "self._heir(old, new), *limits]",
+        "self._heir(old, new)]",
+        f"{LIMITS}::test_a_key_that_replaces_another_has_its_limits",
+    ),
+    Mutant(
+        "copies of a message are free",
+        9,
+        "shared/engine/intake/accept.py",
+        "people = 1 + len(content.beside) + len(content.cc) + len(content.bcc)",
+        "people = 1",
+        f"{LIMITS}::test_copies_count_as_messages",
     ),
     Mutant(
         "an account opens uploads of lists without end",

@@ -11,6 +11,7 @@ Table `records` (pk, sk):
 | bucket of tests of campaigns; open uploads | `A#account#TRIALS / BUCKET`; `A#account / PLACES#lists`, `PLACES#mails` |
 | when was this API key last used? | `USE#sha256 / KEY` |
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
+| what an account has used of a day's limits | `SPENT#account / 2026-11-20` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
 | did this address unsubscribe? since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / …` |
@@ -84,6 +85,7 @@ Key = dict[str, dict[str, str]]
 """A primary key in DynamoDB's own form: {"pk": {"S": …}, "sk": {"S": …}}."""
 
 JOB: Final = "JOB"
+PROFILE: Final = "PROFILE"
 BREAKER: Final = "BREAKER"
 CHUNK_PREFIX: Final = "C#"
 LEDGER_PREFIX: Final = "L#"
@@ -152,7 +154,7 @@ def account_pk(account: str) -> str:
 
 
 def account(account_id: str) -> Key:
-    return key(account_pk(owner(account_id)), "PROFILE")
+    return key(account_pk(owner(account_id)), PROFILE)
 
 
 def account_control(account_id: str) -> Key:
@@ -218,6 +220,11 @@ def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
         shard: the shard, from 0.
     """
     return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
+
+
+def spent(account_id: str, day: str) -> Key:
+    """The use of an account's limits on a UTC day, as in `2026-11-20`."""
+    return key(f"SPENT#{account_id}", day)
 
 
 def suppression(namespace: str, digest: str, reach: AnyReach = Reach.ALL) -> Key:

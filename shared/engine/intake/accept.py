@@ -8,6 +8,7 @@ from typing import Final
 
 from shared.contracts import Settings, pointer
 from shared.domain.audit import Act, Event, audited
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.ids import new_id
 from shared.domain.jobs import chunks as chunking
@@ -18,9 +19,12 @@ from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.namespaces import namespace
+from shared.domain.spending.limits import Charge, Exceeded
 from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis, Seconds
+from shared.engine.intake.declined import as_value, overspent
 from shared.engine.intake.schedules import Schedules
 from shared.engine.lane.breaker_cache import BreakerCache
+from shared.engine.spender import Spender
 from shared.ports import Acceptances, Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
 _LOG: Final = logging.getLogger(__name__)
@@ -85,6 +89,7 @@ class Acceptor:
         clock: Clock,
         schedules: Schedules | None = None,
         acceptances: Acceptances | None = None,
+        spender: Spender | None = None,
     ) -> None:
         """Make an acceptor.
 
@@ -92,6 +97,7 @@ class Acceptor:
             breaker_cache: credentials that may be used.
             schedules: None leaves jobs that begin later to the sweeper, and their account's agenda empty.
             acceptances: audit notes of accepted batches; None: no API key's requests are accepted here.
+            spender: counts what accounts spend; None: no account has limits.
         """
         self._records = records
         self._lanes = lanes
@@ -100,11 +106,16 @@ class Acceptor:
         self._clock = clock
         self._schedules = schedules
         self._acceptances = acceptances
+        self._spender = spender
 
+    @as_value
     def accept(self, request: BatchRequest) -> AcceptedJob | Replay | Mismatch:
         """Store a batch and send its pointers.
 
         Concurrency: of two calls with the same idempotency key one wins, and both get its answer.
+
+        Returns:
+            The job, or the earlier answer; a refusal by a limit of the account as a value `Declined`.
 
         Raises:
             ValueError: there is no recipient to send to, or the route is empty.
@@ -118,13 +129,35 @@ class Acceptor:
         if request.idempotency_key:
             due = max(job.created_at, request.not_before)
             key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
+        charge = self.charge(request)
         if self._schedules is not None:
             self._schedules.announce(job)
         stored = self._records.accept(job, chunks, ledgers, request.content, key, event=_event(job, request))
         if isinstance(stored, Replay | Mismatch):
+            self.give_back(charge)
             return stored
         self._announce(job, ledgers)
         return AcceptedJob(job, answer)
+
+    def charge(self, request: BatchRequest) -> Charge | None:
+        """Count what a request takes of its account's limits; `give_back` takes the result if it is not accepted.
+
+        A fault after this leaves it counted: an account then sends less than it may, never more.
+
+        Raises:
+            Decline: a limit would be exceeded.
+        """
+        if self._spender is None or request.test:
+            return None
+        taken = self._spender.take(request.account, request.channel, weight(request), request.by)
+        if isinstance(taken, Exceeded):
+            raise overspent(taken)
+        return taken
+
+    def give_back(self, charge: Charge | None) -> None:
+        """Take back what `charge` has counted."""
+        if self._spender is not None:
+            self._spender.give_back(charge)
 
     def _note(self, request: BatchRequest) -> None:
         """Note in the audit log whose batch this is; a test message has an entry of its own."""
@@ -228,6 +261,15 @@ def _counted_later(job: Job) -> bool:
 def _wanted(request: BatchRequest) -> bool:
     """Return whether a job is to be made for its recipients: always for a digest, to record those that are skipped."""
     return any(request.kind == DIGEST or not r.skip for r in request.recipients)
+
+
+def weight(request: BatchRequest) -> int:
+    """Return the messages of a request that count: those to be sent with all their copies, of SMS the segments."""
+    content = request.content
+    text = content.text if content.digest is None and content.finished is None else ""
+    wanted = sum(1 for r in request.recipients if not r.skip)
+    people = 1 + len(content.beside) + len(content.cc) + len(content.bcc)
+    return wanted * people * channel_of(request.channel).slots(text)
 
 
 def _event(job: Job, request: BatchRequest) -> Event | None:

@@ -7,6 +7,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from shared.domain.ids import named
 from shared.domain.jobs.outcomes import NOT_A_GUEST
+from shared.domain.spending.limits import CODE, Exceeded
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,10 +41,14 @@ class FieldFault:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """A request that is not accepted. `code`: stable, one of docs/errors.md; `faults`: by field."""
+    """A request that is not accepted. `code`: stable, one of docs/errors.md; `faults`: by field.
+
+    `excess`: the limit of a day that it would exceed, of a `quota_exceeded`.
+    """
 
     code: str
     faults: tuple[FieldFault, ...] = ()
+    excess: Exceeded | None = None
 
 
 class Decline(Exception):
@@ -52,6 +57,13 @@ class Decline(Exception):
     def __init__(self, code: str, *faults: FieldFault) -> None:
         super().__init__(code)
         self.declined = Declined(code, faults)
+
+
+def overspent(excess: Exceeded) -> Decline:
+    """Return the refusal of a request that would exceed a limit of the day."""
+    found = Decline(CODE)
+    found.declined = Declined(CODE, excess=excess)
+    return found
 
 
 def invalid(field: str, text: str) -> Decline:

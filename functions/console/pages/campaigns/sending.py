@@ -18,6 +18,7 @@ from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.domain.lists.header import column_name
 from shared.domain.notices import zones
+from shared.domain.spending import limits
 from shared.engine.campaigns.campaigns import Reason, Refused
 from shared.engine.campaigns.trials import TrialOrder
 from shared.engine.intake.declined import Declined
@@ -215,6 +216,8 @@ def try_out(call: ConsoleCall) -> Answer:
     if service.campaigns.trials.take(call.account) is not None:
         raise Denial(429, "The test was not sent", CODES["too_many_tests"][1])
     stored = service.acceptor.accept(request)
+    if isinstance(stored, Declined):
+        raise Denial(429, "The test was not sent", limits.sentence(stored.excess) if stored.excess else "")
     if isinstance(stored, Replay | Mismatch):  # the same form again: its message is under way
         return leave_for(call, f"campaigns/{found.id}")
     return _to_job(call, stored.job.id)

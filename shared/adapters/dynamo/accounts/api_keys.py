@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.moving import Mover
+from shared.adapters.dynamo.accounts.spending import limit_updates, rules_of
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s
 from shared.adapters.dynamo.fields import Fields
@@ -21,6 +22,7 @@ from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import ApiKey, Scope, default_scopes, id_of_key, is_key_text, key_digest, new_key_text
 from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.domain.namespaces import KeyKind, kind_of, team_space
+from shared.domain.spending.limits import Rules
 from shared.ports import Clock, Retriable
 
 CACHE: Final = 30.0
@@ -181,7 +183,8 @@ class ApiKeys:
         life = now + old.expires - old.created_at if old.expires else 0
         secret, new_digest, new = self._new(account, old.kind, old.scopes, old.name, life)
         event = audited(account, now, old.id, Act.KEY_ROTATED, by, {"successor": new.id, "expires": ends})
-        actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new), self._heir(old, new)]
+        limits = self._handed_on(account, old.id, new.id)
+        actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new), self._heir(old, new), *limits]
         return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
 
     def revoke_key(self, account: str, key_id: str, *, by: str = SYSTEM) -> bool:
@@ -230,6 +233,14 @@ class ApiKeys:
             "ExpressionAttributeValues": {":heir": {"SS": [new.id]}},
         }
         return {"Update": update}
+
+    def _handed_on(self, account: str, old: str, new: str) -> list[Item]:
+        """Return the actions that copy a key's limits of a day to the key that replaces it."""
+        found, _ = self._places.find([keys.account(account)])
+        rules = rules_of(found[0]) if found else Rules()
+        if old not in rules.keys:
+            return []
+        return limit_updates(self._home, account, rules, replace(rules, keys={**rules.keys, new: rules.keys[old]}))
 
     def _expiry(self, digest: str, key: ApiKey, at: int) -> list[Item]:
         """Return the actions that set when a key ends, if it is as read."""

@@ -1,0 +1,49 @@
+"""Counts messages against their account's limits of a day, before they are stored."""
+
+from collections.abc import Callable
+
+from shared.contracts import Settings
+from shared.domain.namespaces import owner
+from shared.domain.spending import limits
+from shared.domain.spending.limits import Charge, Exceeded, Rules
+from shared.ports import Clock, Spending
+
+
+class Spender:
+    """Counts what accounts spend.
+
+    Args:
+        store: what is used of each day.
+        rules: what operators have set for an account.
+        settings: with the limits of accounts that have none of their own.
+    """
+
+    def __init__(self, *, store: Spending, rules: Callable[[str], Rules], settings: Settings, clock: Clock) -> None:
+        self._store = store
+        self._rules = rules
+        self._settings = settings
+        self._clock = clock
+
+    def take(self, account: str, channel: str, messages: int, by: str) -> Charge | Exceeded | None:
+        """Count messages that are about to be accepted, all or none.
+
+        Args:
+            account: an account or its team space.
+            messages: how many, of SMS their segments.
+            by: the actor, which may be an API key with limits of its own.
+
+        Returns:
+            The charge, which `give_back` takes if they are not accepted after all; None: no limit holds for them. Or
+            the limit that they would exceed.
+        """
+        whose = owner(account)
+        rules = self._rules(whose)
+        own = limits.effective(self._settings.limits, rules.limits)
+        now = int(self._clock.now() * 1000)
+        charge = limits.charge(whose, now, limits.amounts(channel, messages), own, by, rules.keys.get(by))
+        return (self._store.take(charge) or charge) if charge is not None else None
+
+    def give_back(self, charge: Charge | None) -> None:
+        """Take back what `take` has counted."""
+        if charge is not None:
+            self._store.give_back(charge)

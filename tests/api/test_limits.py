@@ -1,0 +1,203 @@
+"""What an account may spend in a day, at the API's doors."""
+
+from typing import Any
+
+import pytest
+
+from shared.adapters.dynamo.accounts.spending import CACHE, DynamoSpending
+from shared.adapters.dynamo.client import Dynamo
+from shared.domain.spending.limits import UNLIMITED, day_of
+from tests.api.conftest import Api, Reply
+
+NUMBERS = ("+14155550101", "+14155550102", "+14155550103")
+
+
+def limit(api: Api, *, key: str = "", **most: int | None) -> None:
+    """Set limits of the account or one of its keys, and let processes hear of it."""
+    assert api.services.accounts.set_limits(api.account, most, key=key)
+    api.world.clock.advance(CACHE)
+
+
+def spending(api: Api) -> DynamoSpending:
+    return DynamoSpending(Dynamo(api.client), api.tables.records, api.world.clock)
+
+
+def used(api: Api) -> Any:
+    return spending(api).used(api.account, day_of(api.world.clock.ms))
+
+
+def people(n: int, name: str = "r") -> tuple[str, ...]:
+    return tuple(f"{name}{i}@example.org" for i in range(n))
+
+
+def refused(got: Reply) -> Reply:
+    assert got.status == 429, got.text
+    assert got.code == "quota_exceeded"
+    return got
+
+
+def test_a_batch_beyond_the_day_s_limit_is_refused_as_a_whole(api: Api) -> None:
+    limit(api, email=10)
+    api.accepted(people(8))
+    got = refused(api.batch(people(3)))
+    assert (got.json["quota"], got.json["limit"], got.json["used"]) == ("email", 10, 8)
+    assert got.json["resets_at"].endswith("T00:00:00Z")
+    assert 0 < int(got.headers["retry-after"]) <= 86_400
+    assert "10 e-mails a day. 8 are used, and this needs 3." in got.json["detail"]
+    api.accepted(people(2))
+    assert used(api) == {"email": 10}
+
+
+def test_a_new_day_begins_with_nothing_used(api: Api) -> None:
+    limit(api, email=2)
+    api.accepted(people(2))
+    wait = int(refused(api.batch()).headers["retry-after"])
+    api.world.clock.advance(wait - 1)
+    refused(api.batch())
+    api.world.clock.advance(1)
+    api.accepted()
+
+
+def test_only_messages_that_are_to_be_sent_count(api: Api) -> None:
+    limit(api, email=1)
+    api.call("PUT", "/suppressions/gone@example.org", {"reason": "left"})
+    api.accepted(("gone@example.org", "a@example.org"))
+    assert used(api) == {"email": 1}
+
+
+def test_copies_count_as_messages(api: Api) -> None:
+    limit(api, email=3)
+    refused(api.batch(cc=["b@example.org", "c@example.org"], bcc=["d@example.org"]))
+    api.accepted(cc=["b@example.org"], bcc=["d@example.org"])
+
+
+def test_an_sms_counts_as_its_segments(api: Api) -> None:
+    api.world.settings.routes["sms"] = ("texts",)
+    limit(api, sms=5)
+    text = {"channel": "sms", "from_": None, "subject": None}
+    got = refused(api.batch(NUMBERS, text="x" * 161, **text))
+    assert "5 segments of SMS a day. 0 are used, and this needs 6." in got.json["detail"]
+    api.accepted(NUMBERS[:2], text="x" * 161, **text)
+    assert used(api) == {"sms": 4}
+
+
+def test_a_limit_of_all_messages_counts_every_channel(api: Api) -> None:
+    api.world.settings.routes["sms"] = ("texts",)
+    limit(api, messages=2)
+    api.accepted()
+    api.accepted(NUMBERS[:1], channel="sms", from_=None, subject=None)
+    assert refused(api.batch()).json["quota"] == "messages"
+
+
+def test_an_account_goes_by_the_defaults_of_the_settings_unless_it_has_its_own(api: Api) -> None:
+    api.world.settings.limits["email"] = 1
+    refused(api.batch(people(2)))
+    limit(api, email=2)
+    api.accepted(people(2))
+    refused(api.batch())
+    limit(api, email=UNLIMITED)
+    api.accepted(people(3))
+    limit(api, email=None)
+    refused(api.batch(people(2)))
+
+
+def test_a_batch_of_an_account_with_limits_takes_one_write_more_and_that_of_another_none(api: Api) -> None:
+    def writes() -> int:
+        before = len(api.client.writes)
+        api.accepted(http={"Idempotency-Key": f"{before}"})
+        return len(api.client.writes) - before
+
+    writes()  # notes the key's use, and the hour of the audit log
+    plain = writes()
+    limit(api, sms=5)
+    assert writes() == plain
+    limit(api, email=100)
+    assert writes() == plain + 1
+
+
+def test_test_keys_spend_nothing_and_team_keys_spend_of_their_account(api: Api) -> None:
+    limit(api, email=1)
+    assert api.batch(people(2), key=api.test_key()).status == 202
+    team, _ = api.services.accounts.create_key(api.account, team=True)
+    api.call("PUT", "/guests/a@example.org")
+    assert api.batch(key=team).status == 202
+    refused(api.batch(key=team))
+    refused(api.batch())
+
+
+@pytest.mark.parametrize("key", ["again", None])
+def test_a_request_that_is_repeated_counts_once(api: Api, key: str | None) -> None:
+    limit(api, email=3)
+    again = {"Idempotency-Key": key} if key else {}
+    first = api.batch(people(2), http=again)
+    second = api.batch(people(2), http=again)
+    if key is None:
+        refused(second)
+    else:
+        assert (second.status, second.text) == (202, first.text)
+        assert second.headers["idempotency-replayed"] == "true"
+    assert used(api) == {"email": 2}
+
+
+def test_a_repeat_gets_its_answer_also_when_the_day_is_used_up(api: Api) -> None:
+    limit(api, email=2)
+    first = api.batch(people(2), http={"Idempotency-Key": "again"})
+    assert api.batch(people(2), http={"Idempotency-Key": "again"}).text == first.text
+    refused(api.batch(http={"Idempotency-Key": "other"}))
+
+
+def test_a_key_has_limits_within_its_account_s(api: Api) -> None:
+    limit(api, email=5)
+    secret, made = api.services.accounts.create_key(api.account)
+    limit(api, key=made.id, email=2)
+    assert api.batch(people(2), key=secret).status == 202
+    got = refused(api.batch(key=secret))
+    assert got.json["detail"].startswith("This API key may send 2 e-mails a day.")
+    api.accepted(people(3))
+    refused(api.batch())
+
+
+def test_a_key_that_replaces_another_has_its_limits(api: Api) -> None:
+    _, made = api.services.accounts.create_key(api.account)
+    limit(api, key=made.id, email=1)
+    rotated = api.services.accounts.rotate_key(api.account, made.id, api.world.clock.ms + 1000)
+    assert rotated is not None
+    api.world.clock.advance(CACHE)
+    refused(api.batch(people(2), key=rotated[0]))
+
+
+def test_a_test_of_a_campaign_counts(api: Api) -> None:
+    limit(api, email=1)
+    campaign = api.campaign()
+    order = {"recipient": "me@example.org", "params": {"name": "Me"}}
+    assert api.call("POST", f"/campaigns/{campaign}/test", order).status == 202
+    refused(api.call("POST", f"/campaigns/{campaign}/test", order))
+
+
+def test_a_vendor_s_door_refuses_in_its_own_form(api: Api) -> None:
+    limit(api, email=1)
+    body = {
+        "personalizations": [{"to": [{"email": "a@example.org"}]}],
+        "from": {"email": "news@example.com"},
+        "subject": "Hello",
+        "content": [{"type": "text/plain", "value": "Hello!"}],
+    }
+    assert api.call("POST", "/v3/mail/send", body).status == 202
+    got = api.call("POST", "/v3/mail/send", body)
+    assert (got.status, got.code) == (429, "quota_exceeded")
+    assert "1 e-mails a day" in got.json["errors"][0]["message"]
+
+
+def test_a_finished_mail_counts_each_destination_and_leaves_no_content(api: Api) -> None:
+    limit(api, email=2)
+    content = "From: news@example.com\r\nSubject: Hello\r\n\r\nHello!\r\n"
+
+    def post(n: int) -> Reply:
+        to = [{"address": x} for x in people(n)]
+        return api.call("POST", "/mails", {"mail_from": "news@example.com", "destinations": to, "content": content})
+
+    assert post(1).status == 202
+    kept = set(api.mail_files.items)
+    refused(post(2))
+    assert set(api.mail_files.items) == kept
+    assert post(1).status == 202
