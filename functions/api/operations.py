@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.api import meta
-from functions.api.account import audit, credentials, senders, stats
+from functions.api.account import audit, credentials, quota, senders, stats
 from functions.api.batches import routes as batches
 from functions.api.campaigns import exports as campaign_exports
 from functions.api.campaigns import routes as campaigns
@@ -52,6 +52,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *notices.ROUTES,
     *programs.ROUTES,
     *stats.ROUTES,
+    *quota.ROUTES,
     *suppressions.ROUTES,
     *guests.ROUTES,
     *senders.ROUTES,

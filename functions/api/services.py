@@ -29,6 +29,7 @@ from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.export import ExportService
 from shared.engine.reports.message_log import MessageLog
+from shared.engine.spender import Spender
 from shared.ports import Acceptances, Clock, Dns, Files, Journal, Links, Records, Senders, Texts
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class ApiServices:
     records: Records
     intake: Intake
     acceptor: Acceptor
+    spender: Spender
+    """Counts what accounts spend."""
     acceptances: Acceptances
     control: JobControl
     schedules: Schedules
@@ -159,6 +162,7 @@ def build(deployment: Deployment) -> ApiServices:
             acceptances=deployment.acceptances,
             spender=deployment.spender,
         ),
+        spender=deployment.spender,
         acceptances=deployment.acceptances,
         control=control,
         schedules=deployment.schedules,

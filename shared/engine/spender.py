@@ -5,7 +5,7 @@ from collections.abc import Callable
 from shared.contracts import Settings
 from shared.domain.namespaces import owner
 from shared.domain.spending import limits
-from shared.domain.spending.limits import Charge, Exceeded, Rules
+from shared.domain.spending.limits import Charge, Exceeded, Line, Rules
 from shared.ports import Clock, Spending
 
 
@@ -42,6 +42,23 @@ class Spender:
         now = int(self._clock.now() * 1000)
         charge = limits.charge(whose, now, limits.amounts(channel, messages), own, by, rules.keys.get(by))
         return (self._store.take(charge) or charge) if charge is not None else None
+
+    def lines(self, account: str, by: str = "") -> list[Line]:
+        """Return the limits of an account and those of an actor's own, with their use today.
+
+        Args:
+            account: an account or its team space.
+            by: an API key that may have limits of its own.
+        """
+        whose = owner(account)
+        rules, day = self._rules(whose), limits.day_of(int(self._clock.now() * 1000))
+        found = [(self._settings.limits, rules.limits, ""), ({}, rules.of(by), by)]
+        held = [(default, own, key) for default, own, key in found if limits.effective(default, own)]
+        return [
+            line
+            for default, own, key in held
+            for line in limits.lines(default, own, self._store.used(whose, day, key), key=bool(key))
+        ]
 
     def give_back(self, charge: Charge | None) -> None:
         """Take back what `take` has counted."""

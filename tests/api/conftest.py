@@ -368,6 +368,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         records=world.records,
         intake=build_intake(world.settings, senders, suppressions, clock, ADDRESS),
         acceptor=world.acceptor,
+        spender=world.spender,
         acceptances=made[0].acceptances,
         control=world.control,
         schedules=world.schedules,

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from shared.adapters.dynamo.accounts.spending import CACHE, DynamoSpending
 from shared.adapters.dynamo.client import Dynamo
 from shared.domain.spending.limits import UNLIMITED, day_of
@@ -125,17 +123,11 @@ def test_test_keys_spend_nothing_and_team_keys_spend_of_their_account(api: Api) 
     refused(api.batch())
 
 
-@pytest.mark.parametrize("key", ["again", None])
-def test_a_request_that_is_repeated_counts_once(api: Api, key: str | None) -> None:
-    limit(api, email=3)
-    again = {"Idempotency-Key": key} if key else {}
-    first = api.batch(people(2), http=again)
-    second = api.batch(people(2), http=again)
-    if key is None:
-        refused(second)
-    else:
-        assert (second.status, second.text) == (202, first.text)
-        assert second.headers["idempotency-replayed"] == "true"
+def test_a_request_that_is_repeated_counts_once(api: Api) -> None:
+    limit(api, email=10)
+    first, second = (api.batch(people(2), http={"Idempotency-Key": "again"}) for _ in range(2))
+    assert (second.status, second.text) == (202, first.text)
+    assert second.headers["idempotency-replayed"] == "true"
     assert used(api) == {"email": 2}
 
 
@@ -201,3 +193,32 @@ def test_a_finished_mail_counts_each_destination_and_leaves_no_content(api: Api)
     refused(post(2))
     assert set(api.mail_files.items) == kept
     assert post(1).status == 202
+
+
+def test_the_quota_names_each_limit_and_how_much_is_used(api: Api) -> None:
+    assert api.call("GET", "/quota").json["items"] == []
+    limit(api, email=10, price=5_500_000)
+    secret, made = api.services.accounts.create_key(api.account)
+    limit(api, key=made.id, sms=3)
+    api.accepted(people(4))
+    got = api.call("GET", "/quota", key=secret).json
+    assert got["items"] == [
+        {"quota": "email", "of": "account", "limit": 10, "used": 4, "left": 6},
+        {"quota": "price", "of": "account", "limit": 5.5, "used": 0, "left": 5.5},
+        {"quota": "sms", "of": "key", "limit": 3, "used": 0, "left": 3},
+    ]
+    assert got["resets_at"] == f"{day_of(api.world.clock.ms + 86_400_000)}T00:00:00.000Z"
+    assert len(api.call("GET", "/quota").json["items"]) == 2
+
+
+def test_a_limit_that_is_lowered_below_its_use_has_nothing_left(api: Api) -> None:
+    limit(api, email=10)
+    api.accepted(people(4))
+    limit(api, email=3)
+    assert api.call("GET", "/quota").json["items"][0]["left"] == 0
+    refused(api.batch())
+
+
+def test_a_test_key_has_no_limits_of_a_day(api: Api) -> None:
+    limit(api, email=10)
+    assert api.call("GET", "/quota", key=api.test_key()).json["items"] == []

@@ -154,8 +154,8 @@ ACCOUNTS: Final = (
         "a limit of the day is checked, and not held when it is counted",
         9,
         SPENDING,
-        'conditions.append(f"(attribute_not_exists(#u{i}) OR #u{i} <= :r{i})")',
-        'conditions.append(f"(attribute_not_exists(#u{i}) OR #u{i} <= :l{i})")',
+        'f":r{i}": n(most - amount)',
+        'f":r{i}": n(most)',
         "tests/contracts/test_spending.py::test_charges_side_by_side_never_exceed_the_limit",
     ),
     Mutant(
@@ -164,14 +164,14 @@ ACCOUNTS: Final = (
         "shared/engine/intake/accept.py",
         "            self.give_back(charge)\n",
         "",
-        f"{LIMITS}::test_a_request_that_is_repeated_counts_once[again]",
+        f"{LIMITS}::test_a_request_that_is_repeated_counts_once",
     ),
     Mutant(
         "a team key spends of limits of its own",
         9,
         "shared/engine/spender.py",
-        "whose = owner(account)",
-        "whose = account",
+        "whose = owner(account)\n        rules = ",
+        "whose = account\n        rules = ",
         f"{LIMITS}::test_test_keys_spend_nothing_and_team_keys_spend_of_their_account",
     ),
     Mutant(

@@ -96,17 +96,15 @@ def _stored(measure: str, most: float | str) -> int | None:
 def _answer(services: OperateServices, whose: str, key: str) -> Answer:
     now = int(services.clock.now() * 1000)
     own = services.accounts.rules(whose).of(key)
-    found = limits.effective({} if key else services.settings.limits, own)
     used = services.spending.used(whose, limits.day_of(now), key)
     rows = [
         LimitRow(
-            limit=measure,
-            most=limits.shown(measure, found[measure]),
-            used=limits.shown(measure, used.get(measure, 0)),
-            default=measure not in own,
+            limit=x.measure,
+            most=limits.shown(x.measure, x.limit),
+            used=limits.shown(x.measure, x.used),
+            default=x.default,
         )
-        for measure in limits.MEASURES
-        if measure in found
+        for x in limits.lines({} if key else services.settings.limits, own, used)
     ]
     return AccountLimits(account_id=whose, key_id=key or None, resets_at=limits.resets_at(now), items=rows).answer()
 

@@ -120,6 +120,42 @@ class Exceeded:
         return math.ceil((self.resets_at - self.at) / 1000)
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A limit and its use on a day. Amounts of PRICE are millionths.
+
+    Attributes:
+        measure: of the limit.
+        limit: the most of the day.
+        used: how much is used.
+        key: whether the limit is the API key's own.
+        default: whether it is the deployment's default.
+    """
+
+    measure: Measure
+    limit: int
+    used: int
+    key: bool = False
+    default: bool = False
+
+    @property
+    def left(self) -> int:
+        """How much can be used yet: nothing if the limit was lowered below its use."""
+        return max(0, self.limit - self.used)
+
+
+def lines(default: Limits, own: Limits, used: Mapping[str, int], *, key: bool = False) -> list[Line]:
+    """Return the limits that hold, in the order of MEASURES.
+
+    Args:
+        default: the deployment's; empty for a key.
+        own: those that operators have set.
+        used: measure → how much is used.
+    """
+    found = effective(default, own)
+    return [Line(x, found[x], used.get(x, 0), key, x not in own) for x in MEASURES if x in found]
+
+
 def day_of(at: Millis) -> str:
     """Return the day of a time, as in `2026-11-20`."""
     return datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
