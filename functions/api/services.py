@@ -113,6 +113,7 @@ def build(deployment: Deployment) -> ApiServices:
         retrier=deployment.retrier,
         clock=clock,
         schedules=deployment.schedules,
+        spender=deployment.spender,
     )
     accounts = Accounts(
         client,

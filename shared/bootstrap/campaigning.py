@@ -75,6 +75,7 @@ def build(deployment: UseCases, control: JobControl, links: Links | None = None)
             settings=deployment.settings,
             clock=deployment.clock,
             unsubscribe=deployment.address + PATH,
+            spender=deployment.spender,
         ),
         previews=Previews(
             records=deployment.records,

@@ -141,6 +141,7 @@ class UseCases(Core):
             retrier=d.retrier,
             clock=d.clock,
             schedules=d.schedules,
+            spender=d.spender,
         )
     )
     """What owners do with jobs."""

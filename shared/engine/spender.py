@@ -43,6 +43,11 @@ class Spender:
         charge = limits.charge(whose, now, limits.amounts(channel, messages), own, by, rules.keys.get(by))
         return (self._store.take(charge) or charge) if charge is not None else None
 
+    def holds(self, account: str, by: str) -> bool:
+        """Return whether an account, or its actor, has limits. `account`: an account or its team space."""
+        rules = self._rules(owner(account))
+        return bool(limits.effective(self._settings.limits, rules.limits) or rules.keys.get(by))
+
     def lines(self, account: str, by: str = "") -> list[Line]:
         """Return the limits of an account and those of an actor's own, with their use today.
 

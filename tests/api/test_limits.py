@@ -1,5 +1,6 @@
 """What an account may spend in a day, at the API's doors."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from shared.adapters.dynamo.accounts.spending import CACHE, DynamoSpending
@@ -222,3 +223,96 @@ def test_a_limit_that_is_lowered_below_its_use_has_nothing_left(api: Api) -> Non
 def test_a_test_key_has_no_limits_of_a_day(api: Api) -> None:
     limit(api, email=10)
     assert api.call("GET", "/quota", key=api.test_key()).json["items"] == []
+
+
+def rows(n: int) -> list[dict[str, Any]]:
+    return [{"recipient": address, "name": "Ann"} for address in people(n)]
+
+
+def sent_campaign(api: Api, n: int, **order: Any) -> tuple[str, str]:
+    """Send a campaign to n people, and return its name and that of its job."""
+    campaign = api.campaign()
+    api.listed(campaign, *rows(n))
+    return campaign, api.sent(campaign, **order)
+
+
+def test_a_campaign_counts_as_a_whole_when_it_is_sent(api: Api) -> None:
+    limit(api, email=5)
+    first, second = api.campaign(), api.campaign()
+    for campaign in (first, second):
+        api.listed(campaign, *rows(3))
+    api.sent(first)
+    got = refused(api.call("POST", f"/campaigns/{second}/send", {}))
+    assert (got.json["limit"], got.json["used"]) == (5, 3)
+    assert api.call("GET", f"/campaigns/{second}").json["state"] == "ready"
+    api.world.settle()
+    assert used(api) == {"email": 3}
+
+
+def test_a_campaign_that_is_stopped_gives_back_what_it_did_not_send(api: Api) -> None:
+    limit(api, email=10)
+    _, job = sent_campaign(api, 10, rate=1)
+    refused(api.batch())
+    assert api.call("POST", f"/jobs/{job}/stop").status == 200
+    api.world.settle()
+    queued = api.call("GET", f"/jobs/{job}").json["counts"]["queued"]
+    assert queued > 0
+    assert used(api) == {"email": 10 - queued}
+    api.accepted(people(queued, "other"))
+    refused(api.batch())
+
+
+def test_recipients_who_are_suppressed_meanwhile_are_given_back(api: Api) -> None:
+    limit(api, email=3)
+    later = datetime.fromtimestamp(api.world.clock.now() + 3600, UTC).isoformat()
+    _, job = sent_campaign(api, 3, scheduled_at=later)
+    assert used(api) == {"email": 3}
+    api.call("PUT", "/suppressions/r1@example.org", {"reason": "left"})
+    api.world.clock.advance(3600)
+    api.world.settle()
+    assert api.call("GET", f"/jobs/{job}").json["counts"]["skipped"] == 1
+    assert used(api) == {"email": 2}
+
+
+def test_a_resume_counts_what_it_sends_and_is_refused_beyond_the_limit(api: Api) -> None:
+    limit(api, email=4)
+    later = datetime.fromtimestamp(api.world.clock.now() + 600, UTC).isoformat()
+    campaign, job = sent_campaign(api, 3, scheduled_at=later)
+    api.call("POST", f"/campaigns/{campaign}/stop")
+    api.world.settle()
+    assert used(api) == {"email": 0}
+    api.accepted(people(2, "other"))
+    got = refused(api.call("POST", f"/jobs/{job}/resume"))
+    assert (got.json["used"], got.json["limit"]) == (2, 4)
+    assert used(api) == {"email": 2}
+    limit(api, email=5)
+    assert api.call("POST", f"/jobs/{job}/resume").json["messages"] == 3
+    api.world.clock.advance(600)
+    api.world.settle()
+    assert api.call("GET", f"/jobs/{job}").json["counts"]["queued"] == 0
+    assert used(api) == {"email": 5}
+
+
+def test_what_was_counted_yesterday_is_not_given_back_today(api: Api) -> None:
+    limit(api, email=10)
+    later = datetime.fromtimestamp(api.world.clock.now() + 2 * 86_400, UTC).isoformat()
+    campaign, _ = sent_campaign(api, 3, scheduled_at=later)
+    before = day_of(api.world.clock.ms)
+    api.world.clock.advance(86_400)
+    api.call("POST", f"/campaigns/{campaign}/stop")
+    api.world.settle()
+    assert spending(api).used(api.account, before) == {"email": 3}
+    assert used(api) == {}
+    api.accepted(people(10))
+    refused(api.batch())
+
+
+def test_a_batch_that_is_stopped_stays_counted_and_its_resume_counts_nothing(api: Api) -> None:
+    limit(api, email=3)
+    later = datetime.fromtimestamp(api.world.clock.now() + 600, UTC).isoformat()
+    job = api.accepted(people(3), scheduled_at=later)
+    api.call("POST", f"/jobs/{job}/stop")
+    api.world.settle()
+    assert used(api) == {"email": 3}
+    assert api.call("POST", f"/jobs/{job}/resume").status == 200
+    assert used(api) == {"email": 3}

@@ -127,7 +127,9 @@ class Parts:
             due_queue=self.due_queue,
             clock=self.clock,
         )
-        self.control = JobControl(planner=self.planner, retrier=self.retrier, schedules=self.schedules, **common)
+        self.control = JobControl(
+            planner=self.planner, retrier=self.retrier, schedules=self.schedules, spender=self.spender, **common
+        )
         self.logs = MessageLog(**common)
         self.acceptor = Acceptor(
             records=self.records,

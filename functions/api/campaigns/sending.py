@@ -183,7 +183,10 @@ def _key(campaign: Campaign, recipient: str | None) -> str:
     return recipient if isinstance(found, reader.RecipientFault) else found[1]
 
 
-_NOT_NOW: Final = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired", "sender_removed")
+_NOT_NOW: Final = (
+    *("not_found", "account_suspended", "job_in_progress", "stopping", "expired", "sender_removed"),
+    "quota_exceeded",
+)
 
 ROUTES: Final = section(
     "Campaigns",
@@ -200,7 +203,7 @@ ROUTES: Final = section(
         problems=(
             *("not_found", "account_suspended", "channel_not_open", "credential_not_found", "upload_in_progress"),
             *("no_list", "missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
-            *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard"),
+            *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard", "quota_exceeded"),
         ),
         idempotent=True,
     ),

@@ -199,12 +199,13 @@ def job(item: Mapping[str, Any]) -> Job:
 
 def retry_map(x: RetryRequest) -> Item:
     """Return the attribute that holds an owner's retry."""
-    return {"M": {"states": {"L": [n(state) for state in x.states]}, "asked_at": n(x.asked_at), "next": n(x.next)}}
+    fields = {"states": {"L": [n(state) for state in x.states]}, "asked_at": n(x.asked_at), "next": n(x.next)}
+    return {"M": {**fields, **({"charge": s(x.charge)} if x.charge else {})}}
 
 
 def _retry(fields: Mapping[str, Any]) -> RetryRequest:
     states = tuple(Cell(int(state["N"])) for state in fields["states"]["L"])
-    return RetryRequest(states, number(fields, "asked_at"), number(fields, "next"))
+    return RetryRequest(states, number(fields, "asked_at"), number(fields, "next"), text(fields, "charge"))
 
 
 def open_slot(x: Job, *, running: bool) -> str:

@@ -19,12 +19,15 @@ from shared.domain.content.content import Content
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.lists.header import why_absent
+from shared.domain.spending.limits import Charge, Exceeded
+from shared.domain.spending.reserved import Reserved
 from shared.domain.times import DAY_MS, KEY_LIFE_MS
 from shared.engine.intake.declined import credential_words
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import RETRY_AFTER, JobControl, NotNow, Resumed
 from shared.engine.jobs.plan import Planner
 from shared.engine.lists.list_jobs import Order, answer_of, content_of, job_of
+from shared.engine.spender import Spender
 from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Stored, Uploads
 
 DAY_SECONDS: Final = DAY_MS // 1000
@@ -52,16 +55,19 @@ class Reason(StrEnum):
     """At its rate the list takes longer than it is kept."""
     BOUNCE_GUARD = "bounce_guard"
     """Too much of what it has sent has bounced, and its owner has not overridden the guard."""
+    QUOTA_EXCEEDED = "quota_exceeded"
+    """It exceeds a limit of the day of its account or key."""
     TOO_LATE = "too_late"
     """The list would expire before sending begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was done. `errors`: field and sentence of each obstacle."""
+    """Nothing was done. `errors`: field and sentence of each obstacle; `excess`: of QUOTA_EXCEEDED, the limit."""
 
     reason: Reason
     errors: tuple[tuple[str, str], ...] = ()
+    excess: Exceeded | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +93,14 @@ class CampaignControl:
         settings: Settings,
         clock: Clock,
         unsubscribe: str,
+        spender: Spender | None = None,
     ) -> None:
-        """`unsubscribe`: the address that recipients' tokens are appended to."""
+        """Make what owners use.
+
+        Args:
+            unsubscribe: the address that recipients' tokens are appended to.
+            spender: counts what accounts spend; None: no account has limits.
+        """
         self._campaigns = campaigns
         self._uploads = uploads
         self._records = records
@@ -98,6 +110,7 @@ class CampaignControl:
         self._settings = settings
         self._clock = clock
         self._unsubscribe = unsubscribe
+        self._spender = spender
 
     # Edits
 
@@ -263,10 +276,15 @@ class CampaignControl:
             return Refused(Reason.RATE_TOO_HIGH, (("rate", sentence),))
         return None
 
-    def _send(self, campaign: Campaign, upload: Upload, order: Order) -> Sent | Replay | Mismatch | None:
+    def _send(self, campaign: Campaign, upload: Upload, order: Order) -> Sent | Replay | Mismatch | Refused | None:
         now = self._now()
         not_before = order.not_before if order.not_before > now else 0
         job = job_of(campaign, upload, self._settings, now, replace(order, not_before=not_before))
+        charge = self._charge(campaign, job)
+        if isinstance(charge, Exceeded):
+            return Refused(Reason.QUOTA_EXCEEDED, excess=charge)
+        if charge is not None:
+            job = replace(job, charge=Reserved(charge, job.counts["queued"], job.counts["skipped"]).pack())
         answer = answer_of(job)
         key = None
         if order.idempotency_key:
@@ -278,6 +296,8 @@ class CampaignControl:
         event = audited(campaign.namespace, now, job.id, Act.JOB_CREATED, order.by, told)
         made = self._campaigns.send(campaign, after, upload, job, self.content(campaign), key, event=event)
         if made is None or isinstance(made, Replay | Mismatch):
+            if self._spender is not None:
+                self._spender.give_back(charge)
             return made
         if not_before:
             self._schedules.hint(job)
@@ -288,6 +308,13 @@ class CampaignControl:
             # The list is sent: an error would have its client send it again. The stream also plans the job.
             _LOG.warning("start left to the stream", extra={"job": job.id})
         return Sent(job, answer)
+
+    def _charge(self, campaign: Campaign, job: Job) -> Charge | Exceeded | None:
+        """Count all messages of a job that is about to be made; what it does not send is given back when it ends."""
+        if self._spender is None or job.test:
+            return None
+        slots = channel_of(campaign.channel).slots(campaign.message.body)
+        return self._spender.take(job.account, job.channel, job.counts["queued"] * slots, job.created_by)
 
     def content(self, campaign: Campaign) -> Content:
         """Return what a campaign's messages say, with placeholders."""

@@ -179,6 +179,8 @@ def send(call: ConsoleCall) -> Answer:
 def _refusal(found: Refused) -> str:
     if found.reason is Reason.TOO_LATE:
         return "Choose a time within 30 days of the upload."
+    if found.excess is not None:
+        return limits.sentence(found.excess)
     return " ".join(text for _, text in found.errors)
 
 

@@ -68,16 +68,7 @@ class DynamoSpending:
         return None
 
     def give_back(self, charge: Charge) -> None:
-        parts = [(_name(key, measure), amount) for key, measure, amount, _ in charge.parts()]
-        self._db.attempt(
-            "update_item",
-            TableName=self._table,
-            Key=keys.spent(charge.account, charge.day),
-            UpdateExpression="ADD " + ", ".join(f"#u{i} :a{i}" for i in range(len(parts))),
-            ConditionExpression="attribute_exists(pk)",
-            ExpressionAttributeNames={f"#u{i}": name for i, (name, _) in enumerate(parts)},
-            ExpressionAttributeValues={f":a{i}": n(-amount) for i, (_, amount) in enumerate(parts)},
-        )
+        self._db.call("update_item", **give_back(self._table, charge))
 
     def used(self, account: str, day: str, key: str = "") -> Mapping[str, int]:
         item = self._db.get(self._table, keys.spent(account, day)) or {}
@@ -95,6 +86,18 @@ class DynamoSpending:
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
+
+
+def give_back(table: str, charge: Charge) -> Item:
+    """Return the update that takes back what was counted; also for a transaction."""
+    parts = [(_name(key, measure), amount) for key, measure, amount, _ in charge.parts()]
+    return {
+        "TableName": table,
+        "Key": keys.spent(charge.account, charge.day),
+        "UpdateExpression": "ADD " + ", ".join(f"#u{i} :a{i}" for i in range(len(parts))),
+        "ExpressionAttributeNames": {f"#u{i}": name for i, (name, _) in enumerate(parts)},
+        "ExpressionAttributeValues": {f":a{i}": n(-amount) for i, (_, amount) in enumerate(parts)},
+    }
 
 
 class KnownRules:

@@ -245,13 +245,27 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         reason: str = "",
         strict: bool = False,
         event: Event | None = None,
+        charge: str = "",
     ) -> Changed:
         by = event.actor if event is not None else ""
         heard = self._is_heard(job, change, reason)
         update = transitions.make(
-            self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by, heard=heard
+            self._records,
+            job,
+            change,
+            now,
+            reason,
+            strict=strict,
+            archive=self._archive,
+            by=by,
+            heard=heard,
+            charge=charge,
         )
-        beside = [*reservation.actions(self._ops, job, change), *audit.puts(self._db, self._records, event)]
+        beside = [
+            *reservation.actions(self._ops, job, change),
+            *reservation.given_back(self._records, job, change, now),
+            *audit.puts(self._db, self._records, event),
+        ]
         return self._change_with(job, update, beside) if beside else self._changed(update)
 
     def _is_heard(self, job: Job, change: Change, reason: str = "") -> bool:
