@@ -258,10 +258,16 @@ class Grants(Arns):
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.records.table_arn])
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
         run.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
+        self._read_limits(run)
         run.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])  # of notices that nobody collected
         run.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         run.allow("sqs:SendMessage", on=[notices.dead.queue.queue_arn])
         self._end_mails(run)
+
+    def _read_limits(self, function: Function) -> None:
+        """Let a function that accepts messages read what their accounts may spend."""
+        identities = [self._storage.identities.table_arn]
+        function.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=identities, partitions=("A#*", "SYS"))
 
     def lists(self, lists: QueueWorker, serve: Function, sweep: Function, ingest: Function) -> None:
         """Let uploaded lists be read into chunks.
@@ -349,6 +355,7 @@ class Grants(Arns):
         for table in (self._storage.records, self._storage.ops):
             take.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[table.table_arn])  # runs that begin at once
         take.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+        self._read_limits(take)
         take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 

@@ -207,6 +207,22 @@ ACCOUNTS: Final = (
         f"{LIMITS}::test_what_was_counted_yesterday_is_not_given_back_today",
     ),
     Mutant(
+        "a run beyond the day's limit begins none of its notices",
+        9,
+        "shared/engine/notices/due.py",
+        "return planned[:fit]",
+        "return planned",
+        "tests/engine/test_limits.py::test_notices_beyond_the_day_s_limit_wait_for_the_next_day",
+    ),
+    Mutant(
+        "a digest that waits for the next day raises an alarm",
+        9,
+        "shared/engine/digests/close.py",
+        "now - ended >= LATE_MS and closed.fault != CODE",
+        "now - ended >= LATE_MS",
+        "tests/engine/test_limits.py::test_a_digest_beyond_the_day_s_limit_is_made_on_the_next_day_and_raises_no_alarm",
+    ),
+    Mutant(
         "copies of a message are free",
         9,
         "shared/engine/intake/accept.py",

@@ -265,11 +265,12 @@ def _wanted(request: BatchRequest) -> bool:
 
 def weight(request: BatchRequest) -> int:
     """Return the messages of a request that count: those to be sent with all their copies, of SMS the segments."""
-    content = request.content
-    text = content.text if content.digest is None and content.finished is None else ""
-    wanted = sum(1 for r in request.recipients if not r.skip)
+    content, slots = request.content, channel_of(request.channel).slots
+    wanted = [r for r in request.recipients if not r.skip]
+    if request.kind == NOTICE:
+        return sum(slots(r.values.get("text", "")) for r in wanted)
     people = 1 + len(content.beside) + len(content.cc) + len(content.bcc)
-    return wanted * people * channel_of(request.channel).slots(text)
+    return len(wanted) * people * slots(content.text)
 
 
 def _event(job: Job, request: BatchRequest) -> Event | None:
