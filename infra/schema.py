@@ -178,6 +178,8 @@ class LimitFields(_Model):
     """Of all channels together."""
     price: Annotated[float, Field(ge=0, le=10**9)] | None = None
     """In the unit of the deployment's prices."""
+    newcomer: Most = contracts.NEWCOMER_MESSAGES
+    """Messages a day of an account that a person makes at the console; 0: as many as other accounts may send."""
 
 
 class Allowed(_Model):

@@ -258,12 +258,13 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         audit_days=parsed.retention.audit_days,
         archive_days=parsed.retention.archive_days,
         limits=_limits(parsed.limits),
+        newcomer_messages=parsed.limits.newcomer,
     )
 
 
 def _limits(declared: LimitFields) -> dict[str, int]:
     """Return the default limits of accounts, a price in millionths."""
-    found = declared.model_dump(exclude_none=True)
+    found = declared.model_dump(exclude_none=True, exclude={"newcomer"})
     return {name: round(most * contracts.MICRO) if name == "price" else most for name, most in found.items()}
 
 

@@ -81,6 +81,7 @@ from shared.contracts.names import (
     MICRO,
     MIN_JOBS_DAYS,
     MIN_RATE,
+    NEWCOMER_MESSAGES,
     OPERATE_PATH,
     PLAN_STREAM_FILTERS,
     POST_PREFIX,

@@ -84,6 +84,8 @@ MIN_RATE: Final = 0.02
 """The least rate of a credential in messages per second: one in 50 seconds. A sender lives for two minutes and has to
 wait for its slot. A message that counts as several waits for as many slots, and so does a rate that is raised again."""
 
+NEWCOMER_MESSAGES: Final = 50
+"""Messages a day of an account that a person made, unless the settings say otherwise."""
 MICRO: Final = 1_000_000
 """Prices are whole millionths of the deployment's unit of money."""
 AUDIT_DAYS: Final = 400

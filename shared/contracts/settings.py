@@ -12,6 +12,7 @@ from shared.contracts.names import (
     AUDIT_DAYS,
     FEEDBACK_TIMEOUT,
     MIN_JOBS_DAYS,
+    NEWCOMER_MESSAGES,
     TEAM_ENDING,
     TEST_CREDENTIAL,
     TEST_RATE,
@@ -134,6 +135,8 @@ class Settings:
     """How a channel's route is used, where that is not SPREAD."""
     limits: dict[str, int] = field(default_factory=dict)
     """Limits of a day of accounts that have none of their own, as of `shared.domain.spending.limits`."""
+    newcomer_messages: int = NEWCOMER_MESSAGES
+    """Messages a day of an account that a person makes; 0: as many as other accounts may send."""
     notice_clock: tuple[int, int] = (0, 1)
     """Unix seconds from which on the time of notices is faster, and how many times; on AWS it never is."""
 
@@ -165,6 +168,9 @@ class Settings:
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
                 **({"limits": self.limits} if self.limits else {}),
+                **(
+                    {"newcomer_messages": self.newcomer_messages} if self.newcomer_messages != NEWCOMER_MESSAGES else {}
+                ),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
             },
             separators=(",", ":"),

@@ -114,6 +114,8 @@ WRONG: dict[str, tuple[Change, str]] = {
     "an audit log of a week": (field(retention={"audit_days": 7}), "retention.audit_days: "),
     "jobs kept for no day": (field(retention={"jobs_days": 0}), "retention.jobs_days: "),
     "no time for feedback": (field(feedback_timeout=59), "feedback_timeout: must be at least"),
+    "a negative limit": (field(limits={"email": -1}), "limits.email: must be at least"),
+    "a limit of nothing known": (field(limits={"fax": 1}), "limits.fax"),
     "forever for feedback": (field(feedback_timeout=2_592_001), "feedback_timeout: must be at most"),
     "reserved misspelt": (field(reserved="yes"), "reserved: must be 'auto' or 'none'"),
     "over a hundred credentials": (many(101), "101 credentials; a deployment has at most 100"),
@@ -264,6 +266,15 @@ def test_settings_reach_the_functions_as_declared() -> None:
 def test_the_time_for_feedback_reaches_the_functions() -> None:
     raw = {**SETTINGS, "feedback_timeout": 3600}
     assert contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps()).feedback_timeout == 3600
+
+
+def test_limits_of_accounts_reach_the_functions_and_prices_are_whole_millionths() -> None:
+    raw = {**SETTINGS, "limits": {"email": 10_000, "price": 20.5, "newcomer": 0}}
+    found = contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps())
+    assert found.limits == {"email": 10_000, "price": 20_500_000}
+    assert found.newcomer_messages == 0
+    bare = contracts.Settings.loads(deployment().settings.dumps())
+    assert (bare.limits, bare.newcomer_messages) == ({}, contracts.NEWCOMER_MESSAGES)
 
 
 def test_a_hundred_credentials_fit_lambda_s_environment() -> None:

@@ -144,18 +144,18 @@ def limit_updates(table: str, account: str, before: Rules, after: Rules) -> list
     Args:
         table: the name of the table of identities.
     """
-    old = _limits(before)
+    old = limits_of(before)
     there: Item = {
         "TableName": table,
         "UpdateExpression": "SET limits = :new",
         "ConditionExpression": "attribute_exists(pk) AND "
         + ("limits = :old" if old["M"] else "(attribute_not_exists(limits) OR limits = :old)"),
-        "ExpressionAttributeValues": {":new": _limits(after), ":old": old},
+        "ExpressionAttributeValues": {":new": limits_of(after), ":old": old},
     }
     return [{"Update": {**there, "Key": place}} for place in (keys.account(account), keys.accounts(account))]
 
 
-def _limits(rules: Rules) -> Item:
+def limits_of(rules: Rules) -> Item:
     """Return the attribute with limits, as `rules_of` reads it."""
     each = {"": rules.limits, **rules.keys}
     return {"M": {_name(key, measure): n(most) for key, limits in each.items() for measure, most in limits.items()}}
