@@ -223,6 +223,15 @@ ACCOUNTS: Final = (
         "tests/engine/test_limits.py::test_a_digest_beyond_the_day_s_limit_is_made_on_the_next_day_and_raises_no_alarm",
     ),
     Mutant(
+        "a limit is used up and webhooks do not hear of it",
+        9,
+        SPENDING,
+        "                self._note(charge, key, measure, (most, used), SHARES)\n",
+        "",
+        "tests/adapters/test_domain_events.py::"
+        "test_each_share_of_a_limit_is_told_once_a_day_to_its_account_and_to_operators",
+    ),
+    Mutant(
         "copies of a message are free",
         9,
         "shared/engine/intake/accept.py",

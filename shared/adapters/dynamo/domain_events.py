@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.accounts.spending import reached_quota
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import number, text
@@ -119,6 +120,15 @@ def _texts(record: _Shown) -> Iterator[DomainEvent]:
         yield DomainEvent(found.account, HookKind.TEXT_RECEIVED, event)
 
 
+def _quotas(record: _Shown) -> Iterator[DomainEvent]:
+    if record.new:
+        found = reached_quota(record.item)
+        name = event_id(HookKind.QUOTA_REACHED, found.account, found.day, found.key, found.measure, found.share)
+        event = HookEvent(name, fields.QUOTA.data(found))
+        for owner in (found.account, DEPLOYMENT):
+            yield DomainEvent(owner, HookKind.QUOTA_REACHED, event)
+
+
 def _updates(record: _Shown) -> Iterator[DomainEvent]:
     if record.new:
         entry = update_entry(record.item)
@@ -151,6 +161,7 @@ _READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterat
     (lambda x: x["sk"]["S"] == keys.BREAKER, _breakers),
     (lambda x: x["sk"]["S"] == keys.JOB, _jobs),
     (lambda x: x["sk"]["S"] == "TEXT", _texts),
+    (lambda x: x["sk"]["S"] == keys.REACHED, _quotas),
     (lambda x: text(x, "state") == WindowState.CLOSED.value and "closes_at" in x, _windows),
     (lambda x: x["sk"]["S"].startswith(keys.UPLOAD_PREFIX) and text(x, "phase") in _READ, _uploads),
     (lambda x: "notice" in x and "status" in x and number(x, "ttl") > 0, _updates),

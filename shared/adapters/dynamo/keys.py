@@ -12,6 +12,7 @@ Table `records` (pk, sk):
 | when was this API key last used? | `USE#sha256 / KEY` |
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
 | what an account has used of a day's limits | `SPENT#account / 2026-11-20` |
+| is 80 or 100 % of a limit used? | `SPENT#account#2026-11-20#email#80 / REACHED` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
 | did this address unsubscribe? since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / …` |
@@ -86,6 +87,7 @@ Key = dict[str, dict[str, str]]
 
 JOB: Final = "JOB"
 PROFILE: Final = "PROFILE"
+REACHED: Final = "REACHED"
 BREAKER: Final = "BREAKER"
 CHUNK_PREFIX: Final = "C#"
 LEDGER_PREFIX: Final = "L#"
@@ -225,6 +227,11 @@ def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
 def spent(account_id: str, day: str) -> Key:
     """The use of an account's limits on a UTC day, as in `2026-11-20`."""
     return key(f"SPENT#{account_id}", day)
+
+
+def reached(account_id: str, day: str, name: str, share: int) -> Key:
+    """A share of a limit that was used on a day; `name`: of the limit's attribute in the day's item."""
+    return key(f"SPENT#{account_id}#{day}#{name}#{share}", REACHED)
 
 
 def suppression(namespace: str, digest: str, reach: AnyReach = Reach.ALL) -> Key:

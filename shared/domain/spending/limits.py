@@ -144,6 +144,40 @@ class Line:
         return max(0, self.limit - self.used)
 
 
+SHARES: Final = (80, 100)
+"""Percent of a limit whose use is an event."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedQuota:
+    """A share of a limit that is used, once a day. Amounts of PRICE are millionths.
+
+    Attributes:
+        account: whose limit it is.
+        day: as in `2026-11-20`.
+        measure: of the limit.
+        key: the id of the API key whose own limit it is; else empty.
+        share: one of SHARES; 100 also if a request was refused.
+        limit: the most of the day.
+        used: how much was used then.
+        at: Unix milliseconds.
+    """
+
+    account: str
+    day: str
+    measure: str
+    key: str
+    share: int
+    limit: int
+    used: int
+    at: Millis
+
+
+def reached(limit: int, used: int) -> list[int]:
+    """Return the shares of a limit that are used."""
+    return [share for share in SHARES if used * 100 >= limit * share]
+
+
 def lines(default: Limits, own: Limits, used: Mapping[str, int], *, key: bool = False) -> list[Line]:
     """Return the limits that hold, in the order of MEASURES.
 

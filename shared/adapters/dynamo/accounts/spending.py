@@ -3,6 +3,7 @@
 | pattern | key |
 |---|---|
 | what an account has used of a day | `SPENT#account / 2026-11-20` |
+| a share of a limit that is used, for webhooks | `SPENT#account#2026-11-20#email#80 / REACHED` |
 
 A charge is one conditional update, before the transaction that accepts. It checks the account's limits and the key's.
 As an action of that transaction it would cost twice as much. It would also turn the plain put of a batch without a key
@@ -11,16 +12,18 @@ makes at most 120 requests that send a second, and an item takes a thousand upda
 charge counted: the account then sends less, never more.
 """
 
-from collections.abc import Mapping
-from typing import Final
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
+from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.places import Places
-from shared.domain.spending.limits import KEPT_DAYS, Charge, Exceeded, Rules
+from shared.domain.spending.limits import KEPT_DAYS, SHARES, Charge, Exceeded, ReachedQuota, Rules, reached
 from shared.domain.times import DAY_MS
-from shared.ports import Clock
+from shared.ports import Clock, Retriable
 
 _KEY: Final = "k#"
 LIMIT: Final = ".limit"
@@ -29,6 +32,8 @@ DAY_S: Final = DAY_MS // 1000
 CACHE: Final = 30.0
 """Seconds that a process remembers an account's rules: changed limits hold from then on."""
 MAX_CACHED: Final = 10_000
+_REACHED: Final = Fields(ReachedQuota, always=("account", "day", "measure", "share", "limit", "used", "at"))
+_LOG: Final = logging.getLogger(__name__)
 
 
 class DynamoSpending:
@@ -38,12 +43,13 @@ class DynamoSpending:
         self._db = dynamo
         self._table = table
         self._clock = clock
+        self._noted: set[tuple[str, str, str, int]] = set()
 
     def take(self, charge: Charge) -> Exceeded | None:
         parts = [(_name(key, measure), amount, most) for key, measure, amount, most in charge.parts()]
         place = keys.spent(charge.account, charge.day)
         if any(amount > most for _, amount, most in parts):
-            return self._exceeded(charge, self._db.get(self._table, place) or {})
+            return self._refused(charge, self._db.get(self._table, place) or {})
         sets, adds, conditions = ["#ttl = :ttl"], [], []
         names, values = {"#ttl": "ttl"}, {":ttl": n(self._now() // 1000 + KEPT_DAYS * DAY_S)}
         for i, (name, amount, most) in enumerate(parts):
@@ -53,7 +59,7 @@ class DynamoSpending:
             adds.append(f"#u{i} :a{i}")
             conditions.append(f"(attribute_not_exists(#u{i}) OR #u{i} <= :r{i})")
         try:
-            self._db.call(
+            answer = self._db.call(
                 "update_item",
                 TableName=self._table,
                 Key=place,
@@ -61,10 +67,14 @@ class DynamoSpending:
                 ConditionExpression=" AND ".join(conditions),
                 ExpressionAttributeNames=names,
                 ExpressionAttributeValues=values,
+                ReturnValues="UPDATED_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except ConditionFailed as lost:
-            return self._exceeded(charge, lost.item or {})
+            return self._refused(charge, lost.item or {})
+        for key, measure, _, most in charge.parts():
+            used = number(answer["Attributes"], _name(key, measure))
+            self._note(charge, key, measure, (most, used), reached(most, used))
         return None
 
     def give_back(self, charge: Charge) -> None:
@@ -76,16 +86,47 @@ class DynamoSpending:
         found = {x[len(begin) :]: int(v["N"]) for x, v in item.items() if "N" in v and x.startswith(begin)}
         return {x: v for x, v in found.items() if x != "ttl" and "#" not in x and not x.endswith(LIMIT)}
 
-    def _exceeded(self, charge: Charge, item: Item) -> Exceeded:
-        """Return the limit that a charge exceeds. `item`: what is used."""
+    def _refused(self, charge: Charge, item: Item) -> Exceeded:
+        """Return the limit that a charge exceeds, and note that it is used up. `item`: the use of the day."""
         for key, measure, amount, most in charge.parts():
             used = number(item, _name(key, measure))
             if used + amount > most:
+                self._note(charge, key, measure, (most, used), SHARES)
                 return Exceeded(measure, most, used, amount, self._now(), key=bool(key))
         raise ValueError("the charge exceeds no limit")
 
+    def _note(self, charge: Charge, key: str, measure: str, amounts: tuple[int, int], shares: Sequence[int]) -> None:
+        """Note shares of a limit that are used, each once a day: the stream tells webhooks of them.
+
+        A share that this process has noted costs nothing more. After a fault the next charge notes it.
+
+        Args:
+            amounts: the limit and its use.
+        """
+        for share in shares:
+            known = charge.account, charge.day, _name(key, measure), share
+            if known in self._noted:
+                continue
+            found = ReachedQuota(charge.account, charge.day, measure, key, share, *amounts, self._now())
+            item = {**keys.reached(*known), **_REACHED.item(found), "ttl": n(found.at // 1000 + KEPT_DAYS * DAY_S)}
+            try:
+                self._db.attempt(
+                    "put_item", TableName=self._table, Item=item, ConditionExpression="attribute_not_exists(pk)"
+                )
+            except Retriable:
+                _LOG.warning("used share of a limit not noted", extra={"account": charge.account})
+                return
+            if len(self._noted) >= MAX_CACHED:
+                self._noted.clear()
+            self._noted.add(known)
+
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
+
+
+def reached_quota(item: Mapping[str, Any]) -> ReachedQuota:
+    """Read a noted share of a limit."""
+    return ReachedQuota(**_REACHED.read(item))
 
 
 def give_back(table: str, charge: Charge) -> Item:
