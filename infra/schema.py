@@ -182,6 +182,21 @@ class LimitFields(_Model):
     """Messages a day of an account that a person makes at the console; 0: as many as other accounts may send."""
 
 
+Price = Annotated[float, Field(ge=0, le=10**6)]
+"""For a message, or a segment of an SMS, in any one unit of money."""
+Country = Annotated[str, Field(pattern=r"^([A-Z]{2}|\*)$")]
+"""ISO 3166; `*`: all others."""
+
+
+class PriceFields(_Model):
+    """Prices of messages, as operators know them."""
+
+    email: Price | None = None
+    sms: dict[Country, Price] = Field(default_factory=dict)
+    voice: dict[Country, Price] = Field(default_factory=dict)
+    whatsapp: dict[Country, Price] = Field(default_factory=dict)
+
+
 class Allowed(_Model):
     """People who may sign in to the console: logins, organizations with all members, domains of verified addresses."""
 
@@ -301,6 +316,7 @@ class Posthaste(_Model):
     kms_key_arn: str = ""
     console: ConsoleFields | None = None
     limits: LimitFields = Field(default_factory=LimitFields)
+    prices: PriceFields = Field(default_factory=PriceFields)
 
     @field_validator("kms_key_arn")
     @classmethod

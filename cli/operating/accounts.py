@@ -195,6 +195,7 @@ def limit_account(
     whatsapp: Annotated[str, typer.Option(metavar="LIMIT", help="WhatsApp messages.")] = "",
     messages: Annotated[str, typer.Option(metavar="LIMIT", help="Messages of all channels together.")] = "",
     price: Annotated[str, typer.Option(metavar="LIMIT", help="Their price: 20.50/day.")] = "",
+    countries: Annotated[str, typer.Option(metavar="CODES", help="To whose numbers it may send: DE,AT, or all.")] = "",
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
@@ -203,8 +204,9 @@ def limit_account(
     given = {"email": email, "sms": sms, "voice": voice, "whatsapp": whatsapp, "messages": messages, "price": price}
     limits = {name: limit_of(name, text) for name, text in given.items() if text}
     with door(ctx, stage, aws=aws) as (client, _):
-        if limits:
-            body = {"account": account, "key": key, "limits": limits}
+        if limits or countries:
+            codes = None if not countries else [x for x in countries.upper().replace(" ", "").split(",") if x != "ALL"]
+            body = {"account": account, "key": key, "limits": limits, "countries": codes}
             found = client.send("POST", "/accounts/limits", body)
         else:
             found = client.get("/accounts/limits", {"account": account, **({"key": key} if key else {})})
@@ -215,7 +217,9 @@ def limit_account(
     whose = f"key {found['key_id']}" if found["key_id"] else found["account_id"]
     rows = [{**row, "default": "yes" if row["default"] else ""} for row in found["items"]]
     table(("limit", "most", "used", "default"), rows, empty=f"{whose} has no limits of its own")
-    if limits:
+    if found["countries"]:
+        say(f"it may send to numbers of {', '.join(found['countries'])}")
+    if limits or countries:
         say(f"these limits of {whose} hold within 30 seconds; the day ends at {shown['resets_at']}")
 
 

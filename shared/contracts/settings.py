@@ -135,6 +135,8 @@ class Settings:
     """How a channel's route is used, where that is not SPREAD."""
     limits: dict[str, int] = field(default_factory=dict)
     """Limits of a day of accounts that have none of their own, as of `shared.domain.spending.limits`."""
+    prices: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Prices of messages, as of `shared.domain.spending.prices`."""
     newcomer_messages: int = NEWCOMER_MESSAGES
     """Messages a day of an account that a person makes; 0: as many as other accounts may send."""
     notice_clock: tuple[int, int] = (0, 1)
@@ -168,6 +170,7 @@ class Settings:
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
                 **({"limits": self.limits} if self.limits else {}),
+                **({"prices": self.prices} if self.prices else {}),
                 **(
                     {"newcomer_messages": self.newcomer_messages} if self.newcomer_messages != NEWCOMER_MESSAGES else {}
                 ),

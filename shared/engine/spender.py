@@ -1,11 +1,12 @@
 """Counts messages against their account's limits of a day, before they are stored."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from shared.contracts import Settings
 from shared.domain.namespaces import owner
 from shared.domain.spending import limits
-from shared.domain.spending.limits import Charge, Exceeded, Line, Rules
+from shared.domain.spending.limits import PRICE, Charge, Exceeded, Line, Rules
+from shared.domain.spending.prices import highest, price_of
 from shared.ports import Clock, Spending
 
 
@@ -24,13 +25,32 @@ class Spender:
         self._settings = settings
         self._clock = clock
 
-    def take(self, account: str, channel: str, messages: int, by: str) -> Charge | Exceeded | None:
+    def by_country(self, account: str, channel: str) -> bool:
+        """Return whether countries of numbers matter for an account: some are barred, or messages have prices.
+
+        Args:
+            account: an account or its team space.
+        """
+        rules = self._rules(owner(account))
+        own = limits.effective(self._settings.limits, rules.limits)
+        keyed = any(PRICE in x for x in rules.keys.values())
+        return bool(rules.countries) or (channel in self._settings.prices and (PRICE in own or keyed))
+
+    def barred(self, account: str, countries: Iterable[str]) -> list[str]:
+        """Return those of some countries to whose numbers an account, or its team space, does not send."""
+        return self._rules(owner(account)).barred(countries)
+
+    def take(
+        self, account: str, channel: str, messages: int, by: str, countries: Mapping[str, int] | None = None
+    ) -> Charge | Exceeded | None:
         """Count messages that are about to be accepted, all or none.
 
         Args:
             account: an account or its team space.
             messages: how many, of SMS their segments.
             by: the actor, which may be an API key with limits of its own.
+            countries: country → messages to its numbers, where `by_country` says that they matter. Without it each
+                costs the highest price of the channel.
 
         Returns:
             The charge, which `give_back` takes if they are not accepted after all; None: no limit holds for them. Or
@@ -40,7 +60,9 @@ class Spender:
         rules = self._rules(whose)
         own = limits.effective(self._settings.limits, rules.limits)
         now = int(self._clock.now() * 1000)
-        charge = limits.charge(whose, now, limits.amounts(channel, messages), own, by, rules.keys.get(by))
+        prices = self._settings.prices
+        price = price_of(prices, channel, countries) if countries else highest(prices, channel) * messages
+        charge = limits.charge(whose, now, limits.amounts(channel, messages, price), own, by, rules.keys.get(by))
         return (self._store.take(charge) or charge) if charge is not None else None
 
     def holds(self, account: str, by: str) -> bool:

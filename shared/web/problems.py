@@ -107,6 +107,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "empty_file": (422, "The list is empty."),
     "from_missing": (422, "An e-mail needs a sender: set `from` of the campaign's template."),
     "rate_too_high": (422, "The rate is higher than the credential's. Lower it."),
+    "country_not_allowed": (422, "The account may not send to numbers of a country. See `errors`."),
     "takes_too_long": (
         422,
         "At this rate, sending takes longer than the list is kept (see `errors`). Raise the rate or split the list.",
@@ -147,6 +148,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "rate_too_high": "rate",
     "takes_too_long": "rate",
     "no_route": "route",
+    "country_not_allowed": "to",
     "no_policy": "batch_key",
     "event_id_taken": "event_id",
     "idempotency_mismatch": "Idempotency-Key",

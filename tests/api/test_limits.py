@@ -316,3 +316,75 @@ def test_a_batch_that_is_stopped_stays_counted_and_its_resume_counts_nothing(api
     assert used(api) == {"email": 3}
     assert api.call("POST", f"/jobs/{job}/resume").status == 200
     assert used(api) == {"email": 3}
+
+
+TEXTS: dict[str, Any] = {"channel": "sms", "from_": None, "subject": None}
+NUMBER_OF = {"US": "+14155550101", "DE": "+4915112345678", "FR": "+33612345678", "CA": "+16135550123"}
+
+
+def priced(api: Api, **prices: int) -> None:
+    """Let SMS have prices, in millionths by country."""
+    api.world.settings.routes["sms"] = ("texts",)
+    api.world.settings.prices["sms"] = {name.replace("ANY", "*"): price for name, price in prices.items()}
+
+
+def texts(api: Api, *countries: str, **changes: Any) -> Reply:
+    return api.batch(tuple(NUMBER_OF[x] for x in countries), **{**TEXTS, **changes})
+
+
+def test_a_limit_of_the_price_counts_segments_by_their_countries(api: Api) -> None:
+    priced(api, US=10_000, DE=75_000, ANY=100_000)
+    limit(api, price=1_000_000)
+    assert texts(api, "US", "DE", "FR", text="x" * 161).status == 202
+    assert used(api) == {"price": 2 * 185_000}
+    got = refused(texts(api, "DE", "CA", text="x" * 1000))
+    assert (got.json["quota"], got.json["limit"], got.json["used"]) == ("price", 1, 0.37)
+    assert "may spend 1.0 a day" in got.json["detail"]
+
+
+def test_a_country_that_is_not_allowed_refuses_the_request_by_name(api: Api) -> None:
+    priced(api)
+    assert api.services.accounts.set_limits(api.account, {}, countries=["DE", "US"])
+    api.world.clock.advance(CACHE)
+    assert texts(api, "US", "DE").status == 202
+    got = texts(api, "US", "FR", "CA")
+    assert (got.status, got.code, got.fields) == (422, "country_not_allowed", ["to"])
+    assert got.json["errors"][0]["message"].endswith("numbers of CA, FR.")
+    assert api.batch().status == 202, "e-mail has no country"
+    test = api.batch((NUMBER_OF["FR"],), key=api.test_key(), **TEXTS)
+    assert test.status == 202
+
+
+def text_campaign(api: Api, *countries: str) -> str:
+    template = {"body": "x" * 161}
+    campaign = api.campaign(channel="sms", credential_id="texts", template=template, unsubscribe=None)
+    api.listed(campaign, *({"recipient": NUMBER_OF[x]} for x in countries))
+    return campaign
+
+
+def test_a_campaign_of_texts_is_priced_and_barred_by_the_countries_of_its_list(api: Api) -> None:
+    priced(api, US=10_000, DE=75_000)
+    limit(api, price=1_000_000)
+    campaign = text_campaign(api, "US", "DE")
+    assert api.services.accounts.set_limits(api.account, {}, countries=["DE"])
+    api.world.clock.advance(CACHE)
+    got = api.call("POST", f"/campaigns/{campaign}/send", {})
+    assert (got.status, got.code) == (422, "country_not_allowed")
+    assert "US: 1" in got.json["errors"][0]["message"]
+    assert api.services.accounts.set_limits(api.account, {}, countries=[])
+    api.world.clock.advance(CACHE)
+    api.sent(campaign)
+    assert used(api) == {"price": 2 * 85_000}
+
+
+def test_a_resume_costs_the_highest_price_as_its_countries_are_not_known(api: Api) -> None:
+    priced(api, US=10_000, DE=75_000)
+    limit(api, price=1_000_000)
+    campaign = text_campaign(api, "US", "DE")
+    later = datetime.fromtimestamp(api.world.clock.now() + 600, UTC).isoformat()
+    job = api.sent(campaign, scheduled_at=later)
+    api.call("POST", f"/campaigns/{campaign}/stop")
+    api.world.settle()
+    assert used(api) == {"price": 0}
+    assert api.call("POST", f"/jobs/{job}/resume").json["messages"] == 2
+    assert used(api) == {"price": 2 * 2 * 75_000}

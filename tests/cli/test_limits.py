@@ -26,6 +26,16 @@ def test_limits_are_set_changed_and_taken_away(run: Run, account: str) -> None:
     assert "20.5" in run("account", "limit", account).out
 
 
+def test_countries_are_set_and_freed(run: Run, account: str) -> None:
+    done = run("account", "limit", account, "--countries", "de, AT", "--json")
+    assert done.json["countries"] == ["AT", "DE"]
+    assert "numbers of AT, DE" in run("account", "limit", account, "--sms", "5/day").out
+    assert run("account", "limit", account, "--countries", "all", "--json").json["countries"] == []
+    assert run("account", "limit", account, "--countries", "Germany").code == 2
+    key = run("key", "create", account, "--json").json["key_id"]
+    assert run("account", "limit", account, "--key", key, "--countries", "DE").code == 2
+
+
 def test_a_key_has_its_own(run: Run, account: str) -> None:
     key = run("key", "create", account, "--json").json["key_id"]
     done = run("account", "limit", account, "--key", key, "--voice", "5/day", "--json")

@@ -1,10 +1,12 @@
 """Limits of a day where nobody waits for an answer: notices and digests wait for the next day, and none is lost."""
 
+from dataclasses import replace
 from datetime import timedelta
 
+from shared.contracts import Credential
 from shared.domain.digests.window import WindowState
 from shared.domain.notices.notice import DeliveryMethod, Phase
-from shared.domain.spending.limits import CODE, Rules, day_of
+from shared.domain.spending.limits import BARRED, CODE, Rules, day_of
 from shared.engine.notices.texts import NoticeText
 from shared.engine.spender import Spender
 from tests.engine.digests.hub import DigestHub, event
@@ -15,10 +17,10 @@ from tests.fakes.world import ACCOUNT
 DAY_S = 86_400
 
 
-def limited(hub: Hub | DigestHub, **most: int) -> FakeSpending:
-    """Give the account of a hub limits; return what it has used."""
+def limited(hub: Hub | DigestHub, *countries: str, **most: int) -> FakeSpending:
+    """Give the account of a hub limits and countries; return what it has used."""
     store = FakeSpending(hub.clock)
-    rules = Rules(most)
+    rules = Rules(most, countries=frozenset(countries))
     hub.world.spender = Spender(store=store, rules=lambda _: rules, settings=hub.world.settings, clock=hub.clock)
     hub.reboot()
     return store
@@ -89,3 +91,26 @@ def test_a_maker_that_is_too_late_gives_back_what_it_counted() -> None:
     hub.maker.make(closed)
     hub.maker.make(closed)
     assert store.used(ACCOUNT, day_of(hub.clock.ms)) == {"email": 2}
+
+
+def test_a_notice_to_a_country_that_is_not_allowed_ends_without_a_run() -> None:
+    hub = Hub()
+    limited(hub, "DE")
+    hub.new(0)
+    hub.new(1, phone="+4915112345678")
+    hub.minute()
+    assert hub.taken() == ["+4915112345678"]
+    assert hub.notice(0).phase is Phase.ENDED
+
+
+def test_a_digest_leaves_out_numbers_of_countries_that_are_not_allowed() -> None:
+    hub = DigestHub(Credential("one", "one", "sms", 100), channel="sms")
+    hub.world.settings.routes["sms"] = ("one",)
+    limited(hub, "DE")
+    people = ("+4915112345678", "+61412000000")
+    hub.add(replace(event("one"), recipients=people))
+    hub.close()
+    (job,) = hub.records.jobs  # type: ignore[attr-defined]
+    chunk = hub.records.chunk(job, 0)
+    assert chunk is not None
+    assert {x.key: x.skip for x in chunk.recipients} == {people[0]: "", people[1]: BARRED}

@@ -121,6 +121,7 @@ ROUTES: Final = section(
             "cc_needs_one_recipient",
             "too_many_in_message",
             "no_route",
+            "country_not_allowed",
             "quota_exceeded",
         ),
         idempotent=True,

@@ -203,7 +203,14 @@ ROUTES: Final = section(
         problems=(
             *("not_found", "account_suspended", "channel_not_open", "credential_not_found", "upload_in_progress"),
             *("no_list", "missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
-            *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard", "quota_exceeded"),
+            *(
+                "no_valid_recipient",
+                "rate_too_high",
+                "takes_too_long",
+                "bounce_guard",
+                "country_not_allowed",
+                "quota_exceeded",
+            ),
         ),
         idempotent=True,
     ),

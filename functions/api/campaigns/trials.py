@@ -89,7 +89,7 @@ ROUTES: Final = section(
         answers={202: AcceptedBatch},
         problems=(
             *("not_found", "account_suspended", "channel_not_open", "credential_not_found", "from_missing"),
-            *("from_not_allowed", "no_valid_recipient", "too_many_tests", "quota_exceeded"),
+            *("from_not_allowed", "no_valid_recipient", "too_many_tests", "country_not_allowed", "quota_exceeded"),
         ),
         idempotent=True,
     ),

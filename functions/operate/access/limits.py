@@ -21,6 +21,10 @@ Most = Annotated[int, Field(ge=0, le=MOST)] | Annotated[float, Field(ge=0, le=MO
 """The most of a day. `none`: no limit; `default`: that of the settings, which a key has not."""
 
 
+Country = Annotated[str, Field(pattern="^[A-Z]{2}$")]
+"""ISO 3166."""
+
+
 class LimitsQuery(AccountQuery):
     """Whose limits. `key`: the id of one of the account's API keys; empty for the account."""
 
@@ -28,10 +32,11 @@ class LimitsQuery(AccountQuery):
 
 
 class LimitsChange(AccountBody):
-    """Limits to set. `key`: as of the query."""
+    """Limits to set. `key`: as of the query. `countries`: to whose numbers the account may send, empty for all."""
 
     key: str = Field("", max_length=16)
-    limits: dict[Measure, Most] = Field(min_length=1)
+    limits: dict[Measure, Most] = Field(default_factory=dict)
+    countries: list[Country] | None = Field(None, max_length=300)
 
 
 class LimitRow(OperateView):
@@ -51,12 +56,16 @@ class LimitRow(OperateView):
 
 
 class AccountLimits(OperateView):
-    """The limits of an account or key. `key_id`: None of an account; `resets_at`: Unix milliseconds."""
+    """The limits of an account or key. `key_id`: None of an account; `resets_at`: Unix milliseconds.
+
+    `countries`: those to whose numbers the account may send; empty: all.
+    """
 
     account_id: str
     key_id: str | None
     resets_at: int
     items: list[LimitRow]
+    countries: list[str]
 
 
 def show_limits(call: Call[LimitsQuery, Nothing]) -> Answer:
@@ -68,8 +77,10 @@ def show_limits(call: Call[LimitsQuery, Nothing]) -> Answer:
 def set_limits(call: Call[Nothing, LimitsChange]) -> Answer:
     """Set limits of an account or key; the others stay."""
     whose, key = owner_of(call), _key_id(call.body.key)
+    if key and call.body.countries is not None:
+        raise invalid("countries", "Countries are of an account, not of a key.")
     changes: dict[str, int | None] = {measure: _stored(measure, most) for measure, most in call.body.limits.items()}
-    if not call.services.accounts.set_limits(whose, changes, key=key, by=call.key.id):
+    if not call.services.accounts.set_limits(whose, changes, key=key, countries=call.body.countries, by=call.key.id):
         raise Problem("not_found", f"{whose} has no key {key}: see `posthaste key list {whose}`.")
     return _answer(call.services, whose, key)
 
@@ -95,7 +106,8 @@ def _stored(measure: str, most: float | str) -> int | None:
 
 def _answer(services: OperateServices, whose: str, key: str) -> Answer:
     now = int(services.clock.now() * 1000)
-    own = services.accounts.rules(whose).of(key)
+    rules = services.accounts.rules(whose)
+    own = rules.of(key)
     used = services.spending.used(whose, limits.day_of(now), key)
     rows = [
         LimitRow(
@@ -106,7 +118,13 @@ def _answer(services: OperateServices, whose: str, key: str) -> Answer:
         )
         for x in limits.lines({} if key else services.settings.limits, own, used)
     ]
-    return AccountLimits(account_id=whose, key_id=key or None, resets_at=limits.resets_at(now), items=rows).answer()
+    return AccountLimits(
+        account_id=whose,
+        key_id=key or None,
+        resets_at=limits.resets_at(now),
+        items=rows,
+        countries=sorted(rules.countries),
+    ).answer()
 
 
 ROUTES: Final = (

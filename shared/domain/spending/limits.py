@@ -5,7 +5,7 @@ its segments, as it does in rates. Messages of test keys cost nothing, and do no
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal, get_args
@@ -24,6 +24,8 @@ UNLIMITED: Final = -1
 """The limit of an account that has none where others have the deployment's default."""
 CODE: Final = "quota_exceeded"
 """The code of a refusal."""
+BARRED: Final = "country_not_allowed"
+"""The code of a refusal of numbers of a country."""
 NOUNS: Final = {
     "email": "e-mails",
     "sms": "segments of SMS",
@@ -46,10 +48,16 @@ class Rules:
     Attributes:
         limits: its own, which go before the deployment's defaults.
         keys: id of an API key → that key's limits, within its account's.
+        countries: those (ISO 3166) to whose numbers it sends; empty: to all.
     """
 
     limits: Limits = field(default_factory=dict)
     keys: Mapping[str, Limits] = field(default_factory=dict)
+    countries: frozenset[str] = frozenset()
+
+    def barred(self, countries: Iterable[str]) -> list[str]:
+        """Return those of some countries to whose numbers the account does not send, in text order."""
+        return sorted(set(countries) - self.countries) if self.countries else []
 
     def of(self, key: str) -> Limits:
         """Return what was set for a key, or for the account if the name is empty."""

@@ -18,6 +18,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
+from shared.domain.lists import gaps
 from shared.domain.lists.header import why_absent
 from shared.domain.spending.limits import Charge, Exceeded
 from shared.domain.spending.reserved import Reserved
@@ -55,6 +56,8 @@ class Reason(StrEnum):
     """At its rate the list takes longer than it is kept."""
     BOUNCE_GUARD = "bounce_guard"
     """Too much of what it has sent has bounced, and its owner has not overridden the guard."""
+    COUNTRY_NOT_ALLOWED = "country_not_allowed"
+    """The list has numbers of countries to which its account does not send."""
     QUOTA_EXCEEDED = "quota_exceeded"
     """It exceeds a limit of the day of its account or key."""
     TOO_LATE = "too_late"
@@ -280,7 +283,11 @@ class CampaignControl:
         now = self._now()
         not_before = order.not_before if order.not_before > now else 0
         job = job_of(campaign, upload, self._settings, now, replace(order, not_before=not_before))
-        charge = self._charge(campaign, job)
+        countries = gaps.countries_of(upload.counted or ())
+        refused = self._barred(campaign, countries)
+        if refused is not None:
+            return refused
+        charge = self._charge(campaign, job, countries)
         if isinstance(charge, Exceeded):
             return Refused(Reason.QUOTA_EXCEEDED, excess=charge)
         if charge is not None:
@@ -309,12 +316,26 @@ class CampaignControl:
             _LOG.warning("start left to the stream", extra={"job": job.id})
         return Sent(job, answer)
 
-    def _charge(self, campaign: Campaign, job: Job) -> Charge | Exceeded | None:
+    def _barred(self, campaign: Campaign, countries: Mapping[str, int]) -> Refused | None:
+        """Return why a list cannot be sent to some of its countries. `countries`: country → numbers."""
+        if self._spender is None or campaign.test or not channel_of(campaign.channel).numbers:
+            return None
+        found = self._spender.barred(campaign.account, countries or [""])
+        if not found:
+            return None
+        named = [f"{country or 'no country'}: {countries.get(country, 0):,}" for country in found]
+        text = f"Operators have not allowed this account to send there. Numbers by country: {'; '.join(named)}."
+        if not countries:
+            text = "An earlier version has read the list and did not count its countries. Upload it again."
+        return Refused(Reason.COUNTRY_NOT_ALLOWED, (("recipient", text),))
+
+    def _charge(self, campaign: Campaign, job: Job, countries: Mapping[str, int]) -> Charge | Exceeded | None:
         """Count all messages of a job that is about to be made; what it does not send is given back when it ends."""
         if self._spender is None or job.test:
             return None
         slots = channel_of(campaign.channel).slots(campaign.message.body)
-        return self._spender.take(job.account, job.channel, job.counts["queued"] * slots, job.created_by)
+        segments = {country: numbers * slots for country, numbers in countries.items()}
+        return self._spender.take(job.account, job.channel, job.counts["queued"] * slots, job.created_by, segments)
 
     def content(self, campaign: Campaign) -> Content:
         """Return what a campaign's messages say, with placeholders."""

@@ -23,9 +23,10 @@ from shared.domain.digests.window import DigestWindow, WindowState, processed
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import DIGEST, Policy
 from shared.domain.jobs.prepared import PreparedJob
+from shared.domain.namespaces import TEST
 from shared.domain.recipients.reader import RecipientFault
 from shared.domain.recipients.suppressions import reaches
-from shared.domain.spending.limits import Charge
+from shared.domain.spending.limits import BARRED, Charge
 from shared.engine.digests.repeats import Repeats
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
 from shared.engine.intake.declined import Decline
@@ -167,6 +168,9 @@ class DigestMaker:
         heeded = reaches(policy.channel, unsubscribable=False, policy=policy.prefix)
         refused = self._stores.records.suppressed(policy.namespace, keys, heeded)
         people |= {key: replace(people[key], skip=reach.code) for key, reach in refused.items()}
+        if channel_of(policy.channel).numbers and not policy.namespace.endswith(TEST):
+            kept = self._acceptor.barred(policy.namespace, keys - refused.keys())
+            people |= {key: replace(people[key], skip=BARRED) for key in kept}
         return named, people
 
     # The job

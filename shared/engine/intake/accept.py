@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -19,9 +20,11 @@ from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.namespaces import namespace
+from shared.domain.recipients.phones import country_of
 from shared.domain.spending.limits import Charge, Exceeded
+from shared.domain.spending.prices import country_by_number
 from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis, Seconds
-from shared.engine.intake.declined import as_value, overspent
+from shared.engine.intake.declined import as_value, barred, overspent
 from shared.engine.intake.schedules import Schedules
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.spender import Spender
@@ -149,10 +152,22 @@ class Acceptor:
         """
         if self._spender is None or request.test:
             return None
-        taken = self._spender.take(request.account, request.channel, weight(request), request.by)
+        countries = None
+        if channel_of(request.channel).numbers and self._spender.by_country(request.account, request.channel):
+            countries = country_by_number(_by_number(request))
+            refused = self._spender.barred(request.account, countries)
+            if refused:
+                raise barred(refused)
+        taken = self._spender.take(request.account, request.channel, weight(request), request.by, countries)
         if isinstance(taken, Exceeded):
             raise overspent(taken)
         return taken
+
+    def barred(self, account: str, numbers: Iterable[str]) -> set[str]:
+        """Return those of some numbers (E.164) to whose countries an account does not send."""
+        if self._spender is None or not self._spender.barred(account, [""]):
+            return set()
+        return {number for number in numbers if self._spender.barred(account, [country_of(number)])}
 
     def give_back(self, charge: Charge | None) -> None:
         """Take back what `charge` has counted."""
@@ -265,12 +280,21 @@ def _wanted(request: BatchRequest) -> bool:
 
 def weight(request: BatchRequest) -> int:
     """Return the messages of a request that count: those to be sent with all their copies, of SMS the segments."""
-    content, slots = request.content, channel_of(request.channel).slots
-    wanted = [r for r in request.recipients if not r.skip]
-    if request.kind == NOTICE:
-        return sum(slots(r.values.get("text", "")) for r in wanted)
+    if channel_of(request.channel).numbers:
+        return sum(_by_number(request).values())
+    content = request.content
     people = 1 + len(content.beside) + len(content.cc) + len(content.bcc)
-    return len(wanted) * people * slots(content.text)
+    return people * sum(1 for r in request.recipients if not r.skip)
+
+
+def _by_number(request: BatchRequest) -> dict[str, int]:
+    """Return the number of each recipient who is to be sent to → its messages, of SMS the segments."""
+    slots, found = channel_of(request.channel).slots, Counter[str]()
+    same = 0 if request.kind == NOTICE else slots(request.content.text)
+    for r in request.recipients:
+        if not r.skip:
+            found[r.key] += same or slots(r.values.get("text", ""))
+    return found
 
 
 def _event(job: Job, request: BatchRequest) -> Event | None:

@@ -7,13 +7,15 @@ from typing import Final, ParamSpec, TypeVar
 
 from shared.domain.ids import named
 from shared.domain.jobs.outcomes import NOT_A_GUEST
-from shared.domain.spending.limits import CODE, Exceeded
+from shared.domain.spending.limits import BARRED, CODE, Exceeded
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 INVALID = "validation_failed"
 NO_GUEST: Final = "Team keys send only to guests of the account. Have an address added: PUT /guests/{address}."
+MAX_COUNTRIES: Final = 10
+"""Countries that a refusal names."""
 MAX_NAMED: Final = 3
 """Recipients that a refusal names."""
 
@@ -64,6 +66,13 @@ def overspent(excess: Exceeded) -> Decline:
     found = Decline(CODE)
     found.declined = Declined(CODE, excess=excess)
     return found
+
+
+def barred(countries: Sequence[str]) -> Decline:
+    """Return the refusal of numbers of countries to which an account does not send."""
+    named = ", ".join(countries[:MAX_COUNTRIES]) + (" and others" if len(countries) > MAX_COUNTRIES else "")
+    text = f"Operators have not allowed this account to send to numbers of {named or 'no country'}."
+    return Decline(BARRED, FieldFault("to", text))
 
 
 def invalid(field: str, text: str) -> Decline:

@@ -276,11 +276,12 @@ class DueNotices:
         return planned[:fit]
 
     def _wanted(self, kind: _Kind, planned: Sequence[_Planned]) -> list[_Planned]:
-        """Leave out whose number is suppressed: the notice ends without a run."""
+        """Leave out numbers that are suppressed, or of a country that is not allowed: the notice ends without a run."""
         now = self._now()
         heeded = reaches(CHANNELS[kind.method], unsubscribable=False)
         numbers = {x.recipient.key for x in planned}
-        refused = self._records.suppressed(kind.notifier.namespace, numbers, heeded)
+        refused = set(self._records.suppressed(kind.notifier.namespace, numbers, heeded))
+        refused |= set() if kind.notifier.test else self._acceptor.barred(kind.notifier.account, numbers)
         for x in planned:
             if x.recipient.key in refused:
                 self._notices.write(x.notice, rules.failed(x.notice, Failure.PERMANENT, now))

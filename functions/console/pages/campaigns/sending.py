@@ -219,10 +219,17 @@ def try_out(call: ConsoleCall) -> Answer:
         raise Denial(429, "The test was not sent", CODES["too_many_tests"][1])
     stored = service.acceptor.accept(request)
     if isinstance(stored, Declined):
-        raise Denial(429, "The test was not sent", limits.sentence(stored.excess) if stored.excess else "")
+        raise Denial(429, "The test was not sent", _said(stored))
     if isinstance(stored, Replay | Mismatch):  # the same form again: its message is under way
         return leave_for(call, f"campaigns/{found.id}")
     return _to_job(call, stored.job.id)
+
+
+def _said(found: Declined) -> str:
+    """Return why a test was not accepted."""
+    if found.excess is not None:
+        return limits.sentence(found.excess)
+    return " ".join(fault.text for fault in found.faults) or CODES[found.code][1]
 
 
 def _trial(call: ConsoleCall, found: Campaign) -> TrialOrder:

@@ -291,7 +291,15 @@ class Accounts(ApiKeys):
         """
         return rules_of(self._profile(account))
 
-    def set_limits(self, account: str, changes: Mapping[str, int | None], *, key: str = "", by: str = SYSTEM) -> bool:
+    def set_limits(
+        self,
+        account: str,
+        changes: Mapping[str, int | None],
+        *,
+        key: str = "",
+        countries: Iterable[str] | None = None,
+        by: str = SYSTEM,
+    ) -> bool:
         """Set limits of an account or one of its keys. False: it has no such key.
 
         Processes go by those of before for up to CACHE seconds more.
@@ -299,6 +307,7 @@ class Accounts(ApiKeys):
         Args:
             changes: measure → the most of a day, UNLIMITED, or None for the deployment's default (a key has none).
             key: the id of the key; empty for the account.
+            countries: those (ISO 3166) to whose numbers the account may send, empty for all. None: as they are.
 
         Raises:
             UnknownAccount: there is no such account.
@@ -309,7 +318,10 @@ class Accounts(ApiKeys):
             before = rules_of(self._profile(account))
             wanted = {name: most for name, most in {**before.of(key), **changes}.items() if most is not None}
             rules = replace(before, keys={**before.keys, key: wanted}) if key else replace(before, limits=wanted)
-            told = {name: "default" if most is None else most for name, most in changes.items()}
+            told: dict[str, str | int] = {name: "default" if most is None else most for name, most in changes.items()}
+            if countries is not None:
+                rules = replace(rules, countries=frozenset(countries))
+                told["countries"] = " ".join(sorted(rules.countries)) or "all"
             event = audited(account, self._now(), key or account, Act.LIMITS_SET, by, told)
             if self._together(limit_updates(self._home, account, before, rules), event):
                 return True

@@ -176,7 +176,7 @@ def rules_of(profile: Item) -> Rules:
     for name, most in profile.get("limits", {"M": {}})["M"].items():
         key, _, measure = name.removeprefix(_KEY).rpartition("#")
         own.setdefault(key, {})[measure] = int(most["N"])
-    return Rules(own.pop("", {}), own)
+    return Rules(own.pop("", {}), own, frozenset(profile.get("sms_countries", {}).get("SS", ())))
 
 
 def limit_updates(table: str, account: str, before: Rules, after: Rules) -> list[Item]:
@@ -185,13 +185,18 @@ def limit_updates(table: str, account: str, before: Rules, after: Rules) -> list
     Args:
         table: the name of the table of identities.
     """
-    old = limits_of(before)
+    old, countries = limits_of(before), sorted(after.countries)
     there: Item = {
         "TableName": table,
-        "UpdateExpression": "SET limits = :new",
+        "UpdateExpression": "SET limits = :new"
+        + (", sms_countries = :countries" if countries else " REMOVE sms_countries"),
         "ConditionExpression": "attribute_exists(pk) AND "
         + ("limits = :old" if old["M"] else "(attribute_not_exists(limits) OR limits = :old)"),
-        "ExpressionAttributeValues": {":new": limits_of(after), ":old": old},
+        "ExpressionAttributeValues": {
+            ":new": limits_of(after),
+            ":old": old,
+            **({":countries": {"SS": countries}} if countries else {}),
+        },
     }
     return [{"Update": {**there, "Key": place}} for place in (keys.account(account), keys.accounts(account))]
 
