@@ -366,6 +366,9 @@ def test_a_campaign_of_texts_is_priced_and_barred_by_the_countries_of_its_list(a
     priced(api, US=10_000, DE=75_000)
     limit(api, price=1_000_000)
     campaign = text_campaign(api, "US", "DE")
+    upload = api.call("GET", f"/campaigns/{campaign}").json["upload_id"]
+    shown = api.call("GET", f"/campaigns/{campaign}/uploads/{upload}").json
+    assert (shown["countries"], shown["price"]) == ({"US": 1, "DE": 1}, 0.17)
     assert api.services.accounts.set_limits(api.account, {}, countries=["DE"])
     api.world.clock.advance(CACHE)
     got = api.call("POST", f"/campaigns/{campaign}/send", {})

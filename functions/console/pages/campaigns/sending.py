@@ -19,6 +19,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.lists.header import column_name
 from shared.domain.notices import zones
 from shared.domain.spending import limits
+from shared.domain.spending.prices import estimate
 from shared.engine.campaigns.campaigns import Reason, Refused
 from shared.engine.campaigns.trials import TrialOrder
 from shared.engine.intake.declined import Declined
@@ -74,6 +75,7 @@ def confirm(call: ConsoleCall) -> Answer:
     slots = channel_of(found.channel).slots(found.message.body)
     full = _rate(call, found)
     seconds = view.sends * slots / (plan.rate or full) if plan.rate or full else 0
+    price = estimate(call.services.settings.prices, found, view.upload)
     context = {
         "campaign": found,
         "list": view,
@@ -81,6 +83,7 @@ def confirm(call: ConsoleCall) -> Answer:
         "rate": plan.rate or full,
         "seconds": math.ceil(seconds),
         "slots": slots,
+        "price": None if price is None else limits.shown(limits.PRICE, price),
         "sender": shown_mailbox(found.message.sender),
         "obstacles": obstacles,
     }
