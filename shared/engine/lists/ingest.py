@@ -237,7 +237,7 @@ class _Reading(LeasedWork[Upload]):
 
     def _hand_over(self) -> WorkResult:
         self.rest(0)
-        self._parts.queue.send([ingest(self.held.campaign, self.held.id)])
+        self._parts.queue.send([ingest(self.held.campaign, self.held.id)], group=self.held.account)
         return WorkResult.HANDED_OVER
 
     def _fail(self, code: str, detail: str = "") -> WorkResult:
