@@ -1,6 +1,7 @@
 """`posthaste account | sender`: operators' commands on accounts, by the operators' door."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 import typer
@@ -203,24 +204,35 @@ def limit_account(
     """Set what an account may spend in a UTC day. Without limits: show them, and what is used today."""
     given = {"email": email, "sms": sms, "voice": voice, "whatsapp": whatsapp, "messages": messages, "price": price}
     limits = {name: limit_of(name, text) for name, text in given.items() if text}
+    codes = _codes(countries) if countries else None
+    changes = bool(limits or countries)
+    of = {"account": account, "key": key}
     with door(ctx, stage, aws=aws) as (client, _):
-        if limits or countries:
-            codes = None if not countries else [x for x in countries.upper().replace(" ", "").split(",") if x != "ALL"]
-            body = {"account": account, "key": key, "limits": limits, "countries": codes}
-            found = client.send("POST", "/accounts/limits", body)
+        if changes:
+            found = client.send("POST", "/accounts/limits", {**of, "limits": limits, "countries": codes})
         else:
-            found = client.get("/accounts/limits", {"account": account, **({"key": key} if key else {})})
+            found = client.get("/accounts/limits", of)
     shown = {**found, "resets_at": moment(found["resets_at"])}
     if json:
         emit(shown)
-        return
+    else:
+        _show_limits(shown, changed=changes)
+
+
+def _codes(text: str) -> list[str]:
+    """Return the codes of countries; none if all are allowed."""
+    return [x for x in text.upper().replace(" ", "").split(",") if x not in ("", "ALL")]
+
+
+def _show_limits(found: Mapping[str, Any], *, changed: bool) -> None:
+    """Print limits for people. `changed`: this command has set some."""
     whose = f"key {found['key_id']}" if found["key_id"] else found["account_id"]
     rows = [{**row, "default": "yes" if row["default"] else ""} for row in found["items"]]
     table(("limit", "most", "used", "default"), rows, empty=f"{whose} has no limits of its own")
     if found["countries"]:
         say(f"it may send to numbers of {', '.join(found['countries'])}")
-    if limits or countries:
-        say(f"these limits of {whose} hold within 30 seconds; the day ends at {shown['resets_at']}")
+    if changed:
+        say(f"these limits of {whose} hold within 30 seconds; the day ends at {found['resets_at']}")
 
 
 def limit_of(name: str, text: str) -> int | float | str:

@@ -169,11 +169,7 @@ class Settings:
                 "feedback_timeout": self.feedback_timeout,
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
-                **({"limits": self.limits} if self.limits else {}),
-                **({"prices": self.prices} if self.prices else {}),
-                **(
-                    {"newcomer_messages": self.newcomer_messages} if self.newcomer_messages != NEWCOMER_MESSAGES else {}
-                ),
+                **self._spending(),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
             },
             separators=(",", ":"),
@@ -181,6 +177,15 @@ class Settings:
         if len(plain) <= 1500:  # noqa: PLR2004 - plain text while it leaves ample room in Lambda's 4 KB
             return plain
         return "z:" + base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+    def _spending(self) -> dict[str, Any]:
+        """Return the limits and prices that are set."""
+        newcomers = self.newcomer_messages
+        return {
+            **({"limits": self.limits} if self.limits else {}),
+            **({"prices": self.prices} if self.prices else {}),
+            **({"newcomer_messages": newcomers} if newcomers != NEWCOMER_MESSAGES else {}),
+        }
 
     @classmethod
     def loads(cls, text: str) -> "Settings":

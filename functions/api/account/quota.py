@@ -23,7 +23,7 @@ class QuotaLine(View):
     left: float | int = Field(description="How much can be used yet.")
 
 
-class Quota(View):
+class DayQuota(View):
     """The limits of a UTC day, and their use today. An account without limits has no items."""
 
     date: str = Field(description="Today, in UTC.")
@@ -45,7 +45,7 @@ def show(call: Call[Nothing, Nothing]) -> Answer:
         )
         for x in found
     ]
-    return Quota.model_validate(
+    return DayQuota.model_validate(
         {"date": limits.day_of(now), "resets_at": limits.resets_at(now), "items": items}
     ).answer()
 
@@ -61,6 +61,6 @@ ROUTES: Final = section(
         "limits of its own within those of its account.",
         scope=Scope.READ,
         handler=show,
-        answers={200: Quota},
+        answers={200: DayQuota},
     ),
 )

@@ -139,7 +139,6 @@ def upload_view(
         next_cursor: the cursor of the next page of problems; None at the end.
     """
     counts = x.checkpoint.counts if x.checkpoint else ListCounts()
-    price = estimate(prices, campaign, x)
     return UploadView(
         upload_id=x.id,
         campaign_id=x.campaign,
@@ -159,8 +158,8 @@ def upload_view(
         missing=list(campaign.lacks(x.columns)) if x.state is UploadState.READY else [],
         empty_values=_empty(campaign.gaps(x)),
         landlines=_landlines(campaign.landlines(x)),
-        countries=countries_of(x.counted or ()) or None,
-        price=None if price is None else shown(PRICE, price),
+        countries=_countries(x),
+        price=_price(estimate(prices, campaign, x)),
         errors=[_problem(p) for p in errors],
         next_cursor=next_cursor,
         created_at=moment(x.created_at),
@@ -174,6 +173,14 @@ def _empty(found: Sequence[Gap] | None) -> list[EmptyValue] | None:
 
 def _landlines(found: Gap | None) -> Landlines | None:
     return None if found is None else Landlines.model_validate(found)
+
+
+def _countries(x: Upload) -> dict[str, int] | None:
+    return countries_of(x.counted or ()) or None
+
+
+def _price(found: int | None) -> float | None:
+    return None if found is None else shown(PRICE, found)
 
 
 def _problem(x: BadRow) -> RowProblem:

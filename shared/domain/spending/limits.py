@@ -6,7 +6,7 @@ its segments, as it does in rates. Messages of test keys cost nothing, and do no
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Literal, get_args
 
@@ -54,6 +54,20 @@ class Rules:
     limits: Limits = field(default_factory=dict)
     keys: Mapping[str, Limits] = field(default_factory=dict)
     countries: frozenset[str] = frozenset()
+
+    def changed(
+        self, changes: Mapping[str, int | None], key: str = "", countries: Iterable[str] | None = None
+    ) -> "Rules":
+        """Return them with changes.
+
+        Args:
+            changes: measure → the most of a day, UNLIMITED, or None for no limit of its own.
+            key: whose limits change; empty: the account's.
+            countries: None: as they are.
+        """
+        own = {name: most for name, most in {**self.of(key), **changes}.items() if most is not None}
+        found = replace(self, keys={**self.keys, key: own}) if key else replace(self, limits=own)
+        return found if countries is None else replace(found, countries=frozenset(countries))
 
     def barred(self, countries: Iterable[str]) -> list[str]:
         """Return those of some countries to whose numbers the account does not send, in text order."""
@@ -222,7 +236,6 @@ def charge(
         at: the time of the request.
         taken: as of `amounts`.
         key: the id of the API key that asks.
-        key_limits: those of that key.
     """
     own = effective({}, key_limits or {})
     limited = {measure: taken[measure] for measure in {**limits, **own} if taken.get(measure)}

@@ -21,7 +21,7 @@ from shared.domain.jobs.states import JobState
 from shared.domain.lists import gaps
 from shared.domain.lists.header import why_absent
 from shared.domain.spending.limits import Charge, Exceeded
-from shared.domain.spending.reserved import Reserved
+from shared.domain.spending.reserved import Reserved, unpack
 from shared.domain.times import DAY_MS, KEY_LIFE_MS
 from shared.engine.intake.declined import credential_words
 from shared.engine.intake.schedules import Schedules
@@ -282,16 +282,10 @@ class CampaignControl:
     def _send(self, campaign: Campaign, upload: Upload, order: Order) -> Sent | Replay | Mismatch | Refused | None:
         now = self._now()
         not_before = order.not_before if order.not_before > now else 0
-        job = job_of(campaign, upload, self._settings, now, replace(order, not_before=not_before))
-        countries = gaps.countries_of(upload.counted or ())
-        refused = self._barred(campaign, countries)
-        if refused is not None:
-            return refused
-        charge = self._charge(campaign, job, countries)
-        if isinstance(charge, Exceeded):
-            return Refused(Reason.QUOTA_EXCEEDED, excess=charge)
-        if charge is not None:
-            job = replace(job, charge=Reserved(charge, job.counts["queued"], job.counts["skipped"]).pack())
+        made_of = job_of(campaign, upload, self._settings, now, replace(order, not_before=not_before))
+        job = self._charged(campaign, upload, made_of)
+        if isinstance(job, Refused):
+            return job
         answer = answer_of(job)
         key = None
         if order.idempotency_key:
@@ -303,8 +297,8 @@ class CampaignControl:
         event = audited(campaign.namespace, now, job.id, Act.JOB_CREATED, order.by, told)
         made = self._campaigns.send(campaign, after, upload, job, self.content(campaign), key, event=event)
         if made is None or isinstance(made, Replay | Mismatch):
-            if self._spender is not None:
-                self._spender.give_back(charge)
+            if self._spender is not None and job.charge:
+                self._spender.give_back(unpack(job.charge).charge)
             return made
         if not_before:
             self._schedules.hint(job)
@@ -315,6 +309,19 @@ class CampaignControl:
             # The list is sent: an error would have its client send it again. The stream also plans the job.
             _LOG.warning("start left to the stream", extra={"job": job.id})
         return Sent(job, answer)
+
+    def _charged(self, campaign: Campaign, upload: Upload, job: Job) -> Job | Refused:
+        """Return the job of a list with what it holds of its account's limits, or why it cannot be sent."""
+        countries = gaps.countries_of(upload.counted or ())
+        refused = self._barred(campaign, countries)
+        if refused is not None:
+            return refused
+        charge = self._charge(campaign, job, countries)
+        if isinstance(charge, Exceeded):
+            return Refused(Reason.QUOTA_EXCEEDED, excess=charge)
+        if charge is None:
+            return job
+        return replace(job, charge=Reserved(charge, job.counts["queued"], job.counts["skipped"]).pack())
 
     def _barred(self, campaign: Campaign, countries: Mapping[str, int]) -> Refused | None:
         """Return why a list cannot be sent to some of its countries. `countries`: country → numbers."""

@@ -116,13 +116,17 @@ class WindowCloser:
         closed = self._closed(window_id)
         if closed is None or closed.state is not WindowState.CLOSED:
             return
-        if now - ended >= LATE_MS and closed.fault != CODE:
-            self._late(closed)
+        self._tell_late(closed, now - ended)
         pause = min(max((now - ended) // 4, MIN_PAUSE_MS), MAX_PAUSE_MS)
         tried = postponed(closed, now + pause)
         self._prolong(closed, ended, tried.due_at)
         if self._keeping.change(closed, tried):
             self._try(tried)
+
+    def _tell_late(self, window: DigestWindow, age: Millis) -> None:
+        """Tell of a window that is late, unless it waits for its account's next day. `age`: since it ended."""
+        if age >= LATE_MS and window.fault != CODE:
+            self._late(window)
 
     def _try(self, window: DigestWindow) -> None:
         try:

@@ -7,7 +7,7 @@ Source: docs/adr/0119.
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Final
@@ -167,11 +167,15 @@ class DigestMaker:
         keys = {name for name, x in people.items() if not x.skip}
         heeded = reaches(policy.channel, unsubscribable=False, policy=policy.prefix)
         refused = self._stores.records.suppressed(policy.namespace, keys, heeded)
-        people |= {key: replace(people[key], skip=reach.code) for key, reach in refused.items()}
-        if channel_of(policy.channel).numbers and not policy.namespace.endswith(TEST):
-            kept = self._acceptor.barred(policy.namespace, keys - refused.keys())
-            people |= {key: replace(people[key], skip=BARRED) for key in kept}
+        codes = dict.fromkeys(self._barred(policy, keys), BARRED) | {key: x.code for key, x in refused.items()}
+        people |= {key: replace(people[key], skip=code) for key, code in codes.items()}
         return named, people
+
+    def _barred(self, policy: DigestPolicy, keys: Collection[str]) -> Collection[str]:
+        """Return the numbers to whose countries the account does not send; those of test keys are all allowed."""
+        if not channel_of(policy.channel).numbers or policy.namespace.endswith(TEST):
+            return ()
+        return self._acceptor.barred(policy.namespace, keys)
 
     # The job
 

@@ -139,8 +139,10 @@ class JobControl:
         states = tuple(s for name in sorted(include) for s in INCLUDES[name])
         event = self._resumed(job, include, by)
         charge = self._charge(job, states, by)
-        if isinstance(charge, NotNow):
-            return charge
+        return charge if isinstance(charge, NotNow) else self._restart(job, states, event, charge)
+
+    def _restart(self, job: Job, states: Sequence[Cell], event: Event, charge: str) -> Resumed | NotNow | None:
+        """Queue cells in some states again, and start the job. If nothing starts, it gives the charge back."""
         restart = self._record if states and job.chunks > AT_ONCE else self._requeued
         found = restart(job, states, event, charge)
         if charge and not (isinstance(found, Resumed) and found.messages):

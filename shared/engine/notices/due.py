@@ -262,11 +262,7 @@ class DueNotices:
             left = [x for x in left if x.notice.uuid not in changed]
 
     def _afforded(self, planned: Sequence[_Planned], found: Decline) -> Sequence[_Planned]:
-        """Return the first notices, about as many as a limit of the day still takes; the others wait for the next day.
-
-        Args:
-            found: the refusal of all.
-        """
+        """Return the first notices, about as many as a limit of the day takes yet. The others wait for the next day."""
         excess = found.declined.excess
         if excess is None:
             raise found

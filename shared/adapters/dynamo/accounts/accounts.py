@@ -7,7 +7,6 @@ once.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from shared.adapters.dynamo import keys
@@ -316,13 +315,10 @@ class Accounts(ApiKeys):
             return False
         for _ in range(TRIES):
             before = rules_of(self._profile(account))
-            wanted = {name: most for name, most in {**before.of(key), **changes}.items() if most is not None}
-            rules = replace(before, keys={**before.keys, key: wanted}) if key else replace(before, limits=wanted)
+            rules = before.changed(changes, key, countries)
             told: dict[str, str | int] = {name: "default" if most is None else most for name, most in changes.items()}
-            if countries is not None:
-                rules = replace(rules, countries=frozenset(countries))
-                told["countries"] = " ".join(sorted(rules.countries)) or "all"
-            event = audited(account, self._now(), key or account, Act.LIMITS_SET, by, told)
+            more = {} if countries is None else {"countries": " ".join(sorted(rules.countries)) or "all"}
+            event = audited(account, self._now(), key or account, Act.LIMITS_SET, by, {**told, **more})
             if self._together(limit_updates(self._home, account, before, rules), event):
                 return True
         raise Retriable("limits: busy")
