@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from cli import local
-from cli.account import domains, guests, schedules, stats, suppressions, texts, timeline
+from cli.account import domains, guests, quota, schedules, stats, suppressions, texts, timeline
 from cli.client import installed_version
 from cli.content import previewing, programs, updating, versions
 from cli.digests import digests, events
@@ -167,6 +167,7 @@ app.add_typer(domains.app, name="domain")
 app.add_typer(guests.app, name="guest")
 app.add_typer(schedules.app, name="schedule")
 app.command("stats")(stats.stats)
+app.command("quota")(quota.quota)
 app.add_typer(events.app, name="event")
 app.add_typer(digests.app, name="digest")
 app.add_typer(accounts.account_app, name="account")

@@ -266,6 +266,7 @@ class Grants(Arns):
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.records.table_arn])
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
         run.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
+        self._read_limits(run)
         self._log(run)  # of notices that nobody collected
         run.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         run.allow("sqs:SendMessage", on=[notices.dead.queue.queue_arn])
@@ -282,6 +283,11 @@ class Grants(Arns):
         sweep.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS",))
         if self._storage.copies is not None:  # it puts copies, and no function reads them
             sweep.allow("s3:PutObject", on=[self._storage.copies.bucket.arn_for_objects(f"{SEALED}*")])
+
+    def _read_limits(self, function: Function) -> None:
+        """Let a function that accepts messages read what their accounts may spend."""
+        identities = [self._storage.identities.table_arn]
+        function.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=identities, partitions=("A#*", "SYS"))
 
     def lists(self, lists: QueueWorker, serve: Function, sweep: Function, ingest: Function) -> None:
         """Let uploaded lists be read into chunks.
@@ -369,6 +375,7 @@ class Grants(Arns):
         for table in (self._storage.records, self._storage.ops):
             take.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[table.table_arn])  # runs that begin at once
         take.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+        self._read_limits(take)
         take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 

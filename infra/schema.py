@@ -164,6 +164,40 @@ class Retention(_Model):
         return value
 
 
+Most = Annotated[int, Field(ge=0, le=10**12)]
+"""The most messages of a day."""
+
+
+class LimitFields(_Model):
+    """The limits of a UTC day of accounts for which operators have set no others."""
+
+    email: Most | None = None
+    sms: Most | None = None
+    voice: Most | None = None
+    whatsapp: Most | None = None
+    messages: Most | None = None
+    """Of all channels together."""
+    price: Annotated[float, Field(ge=0, le=10**9)] | None = None
+    """In the unit of the deployment's prices."""
+    newcomer: Most = contracts.NEWCOMER_MESSAGES
+    """Messages a day of an account that a person makes at the console; 0: as many as other accounts may send."""
+
+
+Price = Annotated[float, Field(ge=0, le=10**6)]
+"""For a message, or a segment of an SMS, in any one unit of money."""
+Country = Annotated[str, Field(pattern=r"^([A-Z]{2}|\*)$")]
+"""ISO 3166; `*`: all others."""
+
+
+class PriceFields(_Model):
+    """Prices of messages, as operators know them."""
+
+    email: Price | None = None
+    sms: dict[Country, Price] = Field(default_factory=dict)
+    voice: dict[Country, Price] = Field(default_factory=dict)
+    whatsapp: dict[Country, Price] = Field(default_factory=dict)
+
+
 class Allowed(_Model):
     """People who may sign in to the console: logins, organizations with all members, domains of verified addresses."""
 
@@ -285,6 +319,8 @@ class Posthaste(_Model):
     kms_key_arn: str = ""
     operators_mfa: bool = False
     console: ConsoleFields | None = None
+    limits: LimitFields = Field(default_factory=LimitFields)
+    prices: PriceFields = Field(default_factory=PriceFields)
 
     @field_validator("kms_key_arn")
     @classmethod

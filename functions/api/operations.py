@@ -5,7 +5,7 @@ from typing import Final
 from functions.api import meta
 from functions.api.access import tokens
 from functions.api.access.areas import with_areas
-from functions.api.account import audit, credentials, senders, stats
+from functions.api.account import audit, credentials, quota, senders, stats
 from functions.api.batches import routes as batches
 from functions.api.campaigns import approvals, sending, trials
 from functions.api.campaigns import exports as campaign_exports
@@ -55,6 +55,7 @@ _ALL: Final[tuple[Operation, ...]] = (
     *notices.ROUTES,
     *programs.ROUTES,
     *stats.ROUTES,
+    *quota.ROUTES,
     *suppressions.ROUTES,
     *guests.ROUTES,
     *senders.ROUTES,

@@ -15,6 +15,7 @@ from shared.engine.digests.service import WindowService
 from shared.engine.hooks.service import HookService
 from shared.engine.intake.identities import IdentityService
 from shared.engine.mails.moves import MailMoves
+from shared.engine.spender import Spender
 from shared.ports import Acceptances, Dns, Journal, Mails, Notices, Notifiers, WaitingNotices
 from shared.ports.digests import WindowPages
 
@@ -83,6 +84,8 @@ class ConsoleUseCases:
     slots: OpenSlots
     """Partitions of the index of open jobs."""
     senders: Callable[[], SenderUseCases]
+    spender: Spender
+    """Knows limits of a day, and their use."""
 
 
 def build_use_cases(deployment: Deployment) -> ConsoleUseCases:
@@ -106,6 +109,7 @@ def build_use_cases(deployment: Deployment) -> ConsoleUseCases:
         alarms=_alarms(deployment),
         slots=deployment.slots,
         senders=lambda: SenderUseCases(deployment.claims, lambda: deployment.dns, lambda: deployment.identity_service),
+        spender=deployment.spender,
     )
 
 

@@ -89,6 +89,7 @@ def build(deployment: UseCases, control: JobControl, links: Links | None = None)
         settings=deployment.settings,
         clock=deployment.clock,
         unsubscribe=deployment.address + PATH,
+        spender=deployment.spender,
     )
     return CampaignServices(
         campaigns=deployment.campaigns,
@@ -172,6 +173,7 @@ def service(deployment: UseCases, accounts: Accounts) -> CampaignService:
         settings=deployment.settings,
         clock=clock,
         schedules=deployment.schedules,
+        spender=deployment.spender,
     )
     return CampaignService(
         campaigns=campaigns,

@@ -87,6 +87,10 @@ MIN_RATE: Final = 0.02
 """The least rate of a credential in messages per second: one in 50 seconds. A sender lives for two minutes and has to
 wait for its slot. A message that counts as several waits for as many slots, and so does a rate that is raised again."""
 
+NEWCOMER_MESSAGES: Final = 50
+"""Messages a day of an account that a person made, unless the settings say otherwise."""
+MICRO: Final = 1_000_000
+"""Prices are whole millionths of the deployment's unit of money."""
 AUDIT_DAYS: Final = 400
 """For how long an entry of the audit log is kept, unless cdk.json says so."""
 MIN_JOBS_DAYS: Final = 30
@@ -162,7 +166,7 @@ _ABSENT: Final = [{"exists": False}]
 HOOKS_RECORDS_FILTERS: Final = (
     {"dynamodb": {"NewImage": {"state": {"S": ["LOGGED", "STOPPED", "closed"]}, "unheard": {"BOOL": _ABSENT}}}},
     {"dynamodb": {"NewImage": {"phase": {"S": ["ready", "failed", "asked", "decided"]}}}},
-    {"dynamodb": {"NewImage": {"sk": {"S": ["TEXT", "ENDING"]}}}},
+    {"dynamodb": {"NewImage": {"sk": {"S": ["TEXT", "ENDING", "REACHED"]}}}},
     {"dynamodb": {"NewImage": {"notice": {"S": _ANY}, "status": {"S": _ANY}}}},
     {"dynamodb": {"NewImage": {"address": {"S": _ANY}, "reason": {"S": _ANY}, "unheard": {"BOOL": _ABSENT}}}},
 )
@@ -170,7 +174,7 @@ HOOKS_RECORDS_FILTERS: Final = (
 
 1. Jobs that ended or stopped, and closed windows.
 2. Uploads that were read or cannot be, requests for approval and their ends.
-3. Texts, API keys that end soon.
+3. Texts, API keys that end soon, limits that are reached.
 4. Updates of notices.
 5. Suppressions and unsubscriptions.
 

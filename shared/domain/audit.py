@@ -77,6 +77,7 @@ class Act(StrEnum):
     ACCOUNT_SUSPENDED = "account.suspended"
     ACCOUNT_UNSUSPENDED = "account.unsuspended"
     REGION_SET = "account.region_set"
+    LIMITS_SET = "account.limits_set"
     CHANNEL_OPENED = "account.channel_opened"
     CHANNEL_CLOSED = "account.channel_closed"
     KEY_CREATED = "key.created"

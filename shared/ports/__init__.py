@@ -12,6 +12,7 @@ from shared.ports.accounts.identities import (
     OwnedIdentities,
 )
 from shared.ports.accounts.senders import AccountStatuses, Claims, Dns, DnsUnanswered, Senders, SuppressionList
+from shared.ports.accounts.spending import Spending
 from shared.ports.accounts.suppressing import Recent, SuppressionRecords, Texts
 from shared.ports.campaigns import (
     Approvals,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.spending import DynamoSpending
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
@@ -33,6 +34,7 @@ from shared.domain.lanes import breaker as breakers
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.recipients.suppressions import DigestsOf, Reach
+from shared.domain.spending.limits import Charge, day_of
 from shared.domain.texts import ReceivedText
 from shared.domain.times import DAY_MS
 from tests.contracts.conftest import ROUTE, Parts, leased, passing
@@ -395,3 +397,30 @@ def test_a_change_of_an_alarm_is_told_to_the_operators() -> None:
 
 def test_a_removed_item_says_nothing() -> None:
     assert list(read([{"eventName": "REMOVE", "dynamodb": {"Keys": {}}}], 0)) == []
+
+
+def test_each_share_of_a_limit_is_told_once_a_day_to_its_account_and_to_operators(
+    streams: Streams, clock: FakeClock
+) -> None:
+    stores = streams.stores
+
+    def take(email: int) -> bool:
+        spending = DynamoSpending(stores.dynamo, stores.tables.records, clock)  # a process of its own
+        return spending.take(Charge(ACCOUNT, day_of(clock.ms), {"email": email}, {"email": 10})) is None
+
+    assert take(7)
+    assert streams.news() == []
+    assert take(1)
+    found = streams.news()
+    assert [(x.namespace, x.kind) for x in found] == [(ACCOUNT, HookKind.QUOTA_REACHED), (DEPLOYMENT, found[0].kind)]
+    data = found[0].event.data
+    assert (data["quota"], data["share"], data["used"], data["limit"]) == ("email", 80, 8, 10)
+    assert take(1)
+    assert streams.news() == []
+    assert not take(2)
+    assert [x.event.data["share"] for x in streams.news()] == [100, 100]
+    assert take(1)
+    assert streams.news() == []
+    clock.advance(86_400)
+    assert take(10)
+    assert sorted(x.event.data["share"] for x in streams.news()) == [80, 80, 100, 100]

@@ -89,6 +89,7 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
         settings=world.settings,
         clock=world.clock,
         unsubscribe=ADDRESS + PATH,
+        spender=world.spender,
     )
     previews = Previews(
         records=world.records, ledgers=world.ledgers, links=links, settings=world.settings, clock=world.clock

@@ -23,6 +23,7 @@ from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.domain.spending.limits import ReachedQuota
 from shared.domain.texts import ReceivedText
 from tests.domain.digests.examples import part, policy
 from tests.domain.hooks.jobs import job
@@ -58,6 +59,7 @@ MADE: Mapping[HookKind, dict[str, Any]] = {
     HookKind.UNSUBSCRIBED: fields.SUPPRESSION.data(SuppressionSource(ENTERED, Reach.SMS)),
     HookKind.TEXT_RECEIVED: fields.TEXT.data(TEXT),
     HookKind.KEY_EXPIRING: fields.KEY.data(EndingKey("acc_000000000001", "0" * 16, "", "test", 1_790_000_000_000, 7)),
+    HookKind.QUOTA_REACHED: fields.QUOTA.data(ReachedQuota("acc_a", "2026-11-20", "sms", "", 80, 10, 8, NOW)),
     HookKind.BREAKER_OPENED: fields.BREAKER.data(BREAKER),
     HookKind.BREAKER_CLOSED: fields.BREAKER.data(BREAKER),
     HookKind.ALARM_CHANGED: fields.ALARM.data({"alarmName": "stuck", "state": STATE}),

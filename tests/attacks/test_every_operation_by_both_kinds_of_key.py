@@ -72,7 +72,7 @@ TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("postMail", "createMail", "listMails"), Kind.OWN),
     **dict.fromkeys(("getMail", "commitMail", "dropDestination", "rescheduleDestination"), Kind.NAMED),
     **dict.fromkeys(("createBatch", "createCampaign", "createTemplate", "sendMailAsSendGrid"), Kind.OWN),
-    **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "listAudit"), Kind.OWN),
+    **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "getQuota", "listAudit"), Kind.OWN),
     **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), Kind.OWN),
     "listTexts": Kind.OWN,
     **dict.fromkeys(("listGuests", "getGuest", "putGuest", "deleteGuest"), Kind.ACCOUNT),

@@ -115,6 +115,7 @@ COVERED: Final[dict[str, tuple[str, ...] | str]] = {
     "putProgram": ("program", "put"),
     "deleteProgram": ("program", "delete"),
     "getStats": ("stats",),
+    "getQuota": ("quota",),
     "listSuppressions": ("suppression", "list"),
     "getSuppression": ("suppression", "show"),
     "putSuppression": ("suppression", "add"),

@@ -103,6 +103,8 @@ def listed(state: str, status: int = 200, **more: Any) -> Answer:
         "missing": [],
         "empty_values": [],
         "landlines": None,
+        "countries": None,
+        "price": None,
         "errors": [],
         "next_cursor": None,
         "created_at": AT,

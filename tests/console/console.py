@@ -152,6 +152,7 @@ def build_use_cases(api: Api) -> ConsoleUseCases:
         ),
         dead_letters=lambda name: {"feedback": 3, "lane-one": 1}.get(name, 0),
         senders=lambda: SenderUseCases(of.claims, of.dns, api.services.identities),
+        spender=of.spender,
     )
 
 

@@ -180,7 +180,7 @@ MUTANTS: Final = (
         "a job is LOGGED by the unknown that is folded",
         7,
         "shared/engine/outcome/fold.py",
-        'self._log(replace(finished, counts={**finished.counts, "unknown": unknown}))',
+        "self._log(replace(finished, counts={**finished.counts, **exact}))",
         "self._log(finished)",
         "tests/engine/test_fold.py::test_figures_that_are_not_folded_do_not_keep_a_job_from_its_end[2]",
     ),

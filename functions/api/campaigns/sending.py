@@ -189,10 +189,13 @@ def _key(campaign: Campaign, recipient: str | None) -> str:
 NOT_SENT: Final = (
     *("account_suspended", "channel_not_open", "credential_not_found", "upload_in_progress", "no_list"),
     *("missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
-    *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard"),
+    *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard", "country_not_allowed", "quota_exceeded"),
 )
 """Why a list is not sent."""
-_NOT_NOW: Final = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired", "sender_removed")
+_NOT_NOW: Final = (
+    *("not_found", "account_suspended", "job_in_progress", "stopping", "expired", "sender_removed"),
+    "quota_exceeded",
+)
 
 ROUTES: Final = section(
     "Campaigns",

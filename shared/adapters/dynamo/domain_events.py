@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.accounts.ending_keys import announced
+from shared.adapters.dynamo.accounts.spending import reached_quota
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import number, text
@@ -137,6 +138,15 @@ def _ending_keys(record: _Shown) -> Iterator[DomainEvent]:
     yield DomainEvent(ending.namespace, HookKind.KEY_EXPIRING, event, ttl=number(record.item, "ttl"))
 
 
+def _quotas(record: _Shown) -> Iterator[DomainEvent]:
+    if record.new:
+        found = reached_quota(record.item)
+        name = event_id(HookKind.QUOTA_REACHED, found.account, found.day, found.key, found.measure, found.share)
+        event = HookEvent(name, fields.QUOTA.data(found))
+        for owner in (found.account, DEPLOYMENT):
+            yield DomainEvent(owner, HookKind.QUOTA_REACHED, event)
+
+
 def _updates(record: _Shown) -> Iterator[DomainEvent]:
     if record.new:
         entry = update_entry(record.item)
@@ -170,6 +180,7 @@ _READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterat
     (lambda x: x["sk"]["S"] == keys.JOB, _jobs),
     (lambda x: x["sk"]["S"] == "TEXT", _texts),
     (lambda x: x["sk"]["S"] == keys.ENDING, _ending_keys),
+    (lambda x: x["sk"]["S"] == keys.REACHED, _quotas),
     (lambda x: text(x, "state") == WindowState.CLOSED.value and "closes_at" in x, _windows),
     (lambda x: x["sk"]["S"].startswith(keys.UPLOAD_PREFIX) and text(x, "phase") in _READ, _uploads),
     (lambda x: text(x, "phase") in (campaign_codec.ASKED, campaign_codec.DECIDED), _approvals),

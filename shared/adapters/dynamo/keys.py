@@ -11,6 +11,8 @@ Table `records` (pk, sk):
 | bucket of tests of campaigns; open uploads | `A#account#TRIALS / BUCKET`; `A#account / PLACES#lists`, `PLACES#mails` |
 | when was this API key last used? | `USE#sha256 / KEY` |
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
+| what an account has used of a day's limits | `SPENT#account / 2026-11-20` |
+| is 80 or 100 % of a limit used? | `SPENT#account#2026-11-20#email#80 / REACHED` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
 | did this address unsubscribe? since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / …` |
@@ -87,6 +89,8 @@ Key = dict[str, dict[str, str]]
 """A primary key in DynamoDB's own form: {"pk": {"S": …}, "sk": {"S": …}}."""
 
 JOB: Final = "JOB"
+PROFILE: Final = "PROFILE"
+REACHED: Final = "REACHED"
 BREAKER: Final = "BREAKER"
 ENDING: Final = "ENDING"
 CHUNK_PREFIX: Final = "C#"
@@ -99,6 +103,8 @@ UPLOAD_PREFIX: Final = "U#"
 KEY_PREFIX: Final = "KEY#"
 HEIR_PREFIX: Final = "HEIR#"
 SUPPRESSED: Final = "SUPPRESSED"
+LISTENERS: Final = 16
+"""Items with namespaces that have endpoints."""
 LISTS: Final = {
     Reach.ALL: "SUP",
     Reach.CAMPAIGNS: "UNSUB",
@@ -128,6 +134,12 @@ def content(job_id: str) -> Key:
 
 def chunk(job_id: str, number: int) -> Key:
     return key(job_pk(job_id), f"{CHUNK_PREFIX}{number:05d}")
+
+
+def listeners(namespace: str) -> Key:
+    """Which namespaces have endpoints for webhooks: the item that this one is in, if it has."""
+    shard = hashlib.sha256(namespace.encode()).digest()[0] % LISTENERS
+    return key(f"HS#{shard:02d}", "HOOKS")
 
 
 def ledger_place(name: Key) -> tuple[str, int] | None:
@@ -164,7 +176,7 @@ def account_pk(account: str) -> str:
 
 
 def account(account_id: str) -> Key:
-    return key(account_pk(owner(account_id)), "PROFILE")
+    return key(account_pk(owner(account_id)), PROFILE)
 
 
 def account_control(account_id: str) -> Key:
@@ -235,6 +247,16 @@ def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
         shard: the shard, from 0.
     """
     return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
+
+
+def spent(account_id: str, day: str) -> Key:
+    """The use of an account's limits on a UTC day, as in `2026-11-20`."""
+    return key(f"SPENT#{account_id}", day)
+
+
+def reached(account_id: str, day: str, name: str, share: int) -> Key:
+    """A share of a limit that was used on a day; `name`: of the limit's attribute in the day's item."""
+    return key(f"SPENT#{account_id}#{day}#{name}#{share}", REACHED)
 
 
 def suppression(namespace: str, digest: str, reach: AnyReach = Reach.ALL) -> Key:

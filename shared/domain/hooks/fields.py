@@ -23,6 +23,7 @@ from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lists.uploads import ListCounts
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.domain.spending.limits import Measure, ReachedQuota, shown
 from shared.domain.texts import ReceivedText
 from shared.domain.times import Millis
 
@@ -384,6 +385,20 @@ TEXT: Final[HookBody[ReceivedText]] = HookBody(
         ),
         HookField("channel", str, SMS.name, lambda x: x.channel),
         HookField("credential_id", str, "texts", lambda x: x.credential),
+    ),
+)
+
+QUOTA: Final[HookBody[ReachedQuota]] = HookBody(
+    "QuotaReached",
+    "A share of a limit of the day that is used.",
+    (
+        HookField("account", str, "acc_01kht2n3a8f6", lambda x: x.account),
+        HookField("quota", Measure, "email", lambda x: x.measure, "A channel, `messages` of all channels, or `price`."),
+        HookField("key_id", str | None, None, lambda x: x.key or None, "The API key whose own limit it is."),
+        HookField("share", int, 80, lambda x: x.share, "80 or 100 percent. 100 also if a request was refused."),
+        HookField("limit", float, 10_000, lambda x: shown(x.measure, x.limit), "The most of a day."),
+        HookField("used", float, 8_012, lambda x: shown(x.measure, x.used)),
+        HookField("date", str, "2026-11-23", lambda x: x.day, "In UTC."),
     ),
 )
 

@@ -19,13 +19,17 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
+from shared.domain.lists import gaps
 from shared.domain.lists.header import why_absent
+from shared.domain.spending.limits import Charge, Exceeded
+from shared.domain.spending.reserved import Reserved, unpack
 from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis
 from shared.engine.intake.declined import credential_words
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import RETRY_AFTER, JobControl, NotNow, Resumed
 from shared.engine.jobs.plan import Planner
 from shared.engine.lists.list_jobs import Order, answer_of, content_of, job_of, waiting_answer
+from shared.engine.spender import Spender
 from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Stored
 
 DAY_SECONDS: Final = DAY_MS // 1000
@@ -53,6 +57,10 @@ class Reason(StrEnum):
     """At its rate the list takes longer than it is kept."""
     BOUNCE_GUARD = "bounce_guard"
     """Too much of what it has sent has bounced, and its owner has not overridden the guard."""
+    COUNTRY_NOT_ALLOWED = "country_not_allowed"
+    """The list has numbers of countries to which its account does not send."""
+    QUOTA_EXCEEDED = "quota_exceeded"
+    """It exceeds a limit of the day of its account or key."""
     TOO_LATE = "too_late"
     """The list would expire before sending begins."""
     NOT_WAITING = "not_waiting"
@@ -69,10 +77,11 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was done. `errors`: field and sentence of each obstacle."""
+    """Nothing was done. `errors`: field and sentence of each obstacle; `excess`: of QUOTA_EXCEEDED, the limit."""
 
     reason: Reason
     errors: tuple[tuple[str, str], ...] = ()
+    excess: Exceeded | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +123,14 @@ class CampaignControl:
         settings: Settings,
         clock: Clock,
         unsubscribe: str,
+        spender: Spender | None = None,
     ) -> None:
-        """`unsubscribe`: the address that recipients' tokens are appended to."""
+        """Make what owners use.
+
+        Args:
+            unsubscribe: the address that recipients' tokens are appended to.
+            spender: counts what accounts spend; None: no account has limits.
+        """
         self._campaigns = campaigns
         self._records = records
         self._control = control
@@ -124,6 +139,7 @@ class CampaignControl:
         self._settings = settings
         self._clock = clock
         self._unsubscribe = unsubscribe
+        self._spender = spender
 
     # Edits
 
@@ -236,7 +252,7 @@ class CampaignControl:
 
     def _send_or_ask(
         self, campaign: Campaign, upload: Upload, order: Order, policy: ApprovalPolicy, grant: Grant | None
-    ) -> Sent | Waiting | Replay | Mismatch | None:
+    ) -> Sent | Waiting | Replay | Mismatch | Refused | None:
         now, rows = self._now(), _rows(upload)
         if grant is not None or not policy.limit.on:
             return self._send(campaign, upload, order, grant)
@@ -333,11 +349,14 @@ class CampaignControl:
         order: Order,
         grant: Grant | None = None,
         spent: tuple[ApprovalPolicy, ApprovalPolicy] | None = None,
-    ) -> Sent | Replay | Mismatch | None:
+    ) -> Sent | Replay | Mismatch | Refused | None:
         """Make the job, and have it started. `spent`: the policy, and with this list's rows counted."""
         now = self._now()
         not_before = order.not_before if order.not_before > now else 0
-        job = job_of(campaign, upload, self._settings, now, replace(order, not_before=not_before))
+        made_of = job_of(campaign, upload, self._settings, now, replace(order, not_before=not_before))
+        job = self._charged(campaign, upload, made_of)
+        if isinstance(job, Refused):
+            return job
         answer = answer_of(job)
         key = _record(campaign, order, answer, max(now, not_before))
         self._schedules.announce(job)
@@ -349,6 +368,8 @@ class CampaignControl:
         content, beside = self.content(campaign), decided_event(campaign, approved) if approved else None
         made = self._campaigns.send(campaign, after, upload, job, content, key, event=event, beside=beside, spent=spent)
         if made is None or isinstance(made, Replay | Mismatch):
+            if self._spender is not None and job.charge:
+                self._spender.give_back(unpack(job.charge).charge)
             return made
         if not_before:
             self._schedules.hint(job)
@@ -359,6 +380,40 @@ class CampaignControl:
             # The list is sent: an error would have its client send it again. The stream also plans the job.
             _LOG.warning("start left to the stream", extra={"job": job.id})
         return Sent(job, answer)
+
+    def _charged(self, campaign: Campaign, upload: Upload, job: Job) -> Job | Refused:
+        """Return the job of a list with what it holds of its account's limits, or why it cannot be sent."""
+        countries = gaps.countries_of(upload.counted or ())
+        refused = self._barred(campaign, countries)
+        if refused is not None:
+            return refused
+        charge = self._charge(campaign, job, countries)
+        if isinstance(charge, Exceeded):
+            return Refused(Reason.QUOTA_EXCEEDED, excess=charge)
+        if charge is None:
+            return job
+        return replace(job, charge=Reserved(charge, job.counts["queued"], job.counts["skipped"]).pack())
+
+    def _barred(self, campaign: Campaign, countries: Mapping[str, int]) -> Refused | None:
+        """Return why a list cannot be sent to some of its countries. `countries`: country → numbers."""
+        if self._spender is None or campaign.test or not channel_of(campaign.channel).numbers:
+            return None
+        found = self._spender.barred(campaign.account, countries or [""])
+        if not found:
+            return None
+        named = [f"{country or 'no country'}: {countries.get(country, 0):,}" for country in found]
+        text = f"Operators have not allowed this account to send there. Numbers by country: {'; '.join(named)}."
+        if not countries:
+            text = "An earlier version has read the list and did not count its countries. Upload it again."
+        return Refused(Reason.COUNTRY_NOT_ALLOWED, (("recipient", text),))
+
+    def _charge(self, campaign: Campaign, job: Job, countries: Mapping[str, int]) -> Charge | Exceeded | None:
+        """Count all messages of a job that is about to be made; what it does not send is given back when it ends."""
+        if self._spender is None or job.test:
+            return None
+        slots = channel_of(campaign.channel).slots(campaign.message.body)
+        segments = {country: numbers * slots for country, numbers in countries.items()}
+        return self._spender.take(job.account, job.channel, job.counts["queued"] * slots, job.created_by, segments)
 
     def content(self, campaign: Campaign) -> Content:
         """Return what a campaign's messages say, with placeholders."""

@@ -18,6 +18,8 @@ from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.domain.lists.header import column_name
 from shared.domain.notices import zones
+from shared.domain.spending import limits
+from shared.domain.spending.prices import estimate
 from shared.engine.campaigns.campaigns import Reason, Refused, Waiting
 from shared.engine.campaigns.trials import TrialOrder
 from shared.engine.intake.declined import Declined
@@ -73,6 +75,7 @@ def confirm(call: ConsoleCall) -> Answer:
     slots = channel_of(found.channel).slots(found.message.body)
     full = _rate(call, found)
     seconds = view.sends * slots / (plan.rate or full) if plan.rate or full else 0
+    price = estimate(call.services.settings.prices, found, view.upload)
     context = {
         "campaign": found,
         "list": view,
@@ -80,6 +83,7 @@ def confirm(call: ConsoleCall) -> Answer:
         "rate": plan.rate or full,
         "seconds": math.ceil(seconds),
         "slots": slots,
+        "price": None if price is None else limits.shown(limits.PRICE, price),
         "sender": shown_mailbox(found.message.sender),
         "obstacles": obstacles,
     }
@@ -180,6 +184,8 @@ def send(call: ConsoleCall) -> Answer:
 def _refusal(found: Refused) -> str:
     if found.reason is Reason.TOO_LATE:
         return "Choose a time within 30 days of the upload."
+    if found.excess is not None:
+        return limits.sentence(found.excess)
     return " ".join(text for _, text in found.errors)
 
 
@@ -217,9 +223,18 @@ def try_out(call: ConsoleCall) -> Answer:
     if service.campaigns.trials.take(call.account) is not None:
         raise Denial(429, "The test was not sent", CODES["too_many_tests"][1])
     stored = service.acceptor.accept(request)
+    if isinstance(stored, Declined):
+        raise Denial(429, "The test was not sent", _said(stored))
     if isinstance(stored, Replay | Mismatch):  # the same form again: its message is under way
         return leave_for(call, f"campaigns/{found.id}")
     return _to_job(call, stored.job.id)
+
+
+def _said(found: Declined) -> str:
+    """Return why a test was not accepted."""
+    if found.excess is not None:
+        return limits.sentence(found.excess)
+    return " ".join(fault.text for fault in found.faults) or CODES[found.code][1]
 
 
 def _trial(call: ConsoleCall, found: Campaign) -> TrialOrder:
