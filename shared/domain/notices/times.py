@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from shared.domain.notices.zones import change_of_offset, moments, same_offset
+from shared.domain.hours.zones import change_of_offset, moments, same_offset
 from shared.domain.times import Millis
 
 MINUTE_MS: Final = 60_000

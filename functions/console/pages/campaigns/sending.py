@@ -16,8 +16,8 @@ from functions.console.screen import Denial, PageRoute, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
+from shared.domain.hours import zones
 from shared.domain.lists.header import column_name
-from shared.domain.notices import zones
 from shared.engine.campaigns.campaigns import Reason, Refused
 from shared.engine.campaigns.trials import TrialOrder
 from shared.engine.intake.declined import Declined

@@ -1,4 +1,4 @@
-"""Local times of a notifier's zone. Every moment is Unix milliseconds UTC."""
+"""Local times of a zone. Every moment is Unix milliseconds UTC."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
