@@ -131,6 +131,13 @@ def test_what_the_clock_shows_twice_counts_twice() -> None:
     assert seen == [(at, at + length) for at, length in (first, second)]
 
 
+def test_a_clock_that_is_put_back_out_of_the_hours_ends_them() -> None:
+    paris = Opening(window_of("02:30", "04:00"), "Europe/Paris")
+    first, change, again = ms(2026, 10, 25, 0, 30), ms(2026, 10, 25, 1), ms(2026, 10, 25, 1, 30)
+    assert paris.next(first, is_open=False) == change
+    assert paris.next(change, is_open=True) == again
+
+
 def test_hours_may_pass_midnight_and_their_day_is_that_of_the_start() -> None:
     night = Opening(window_of("22:00", "02:00", ["fri"]), "Europe/Paris")
     assert night.is_open(ms(2026, 12, 5, 0, 30))  # Saturday

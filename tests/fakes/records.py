@@ -244,7 +244,7 @@ class FakeRecords(FakeOpenIndex):
             held_by = self.holders.change(stored, change)
             if held_by:
                 return Changed(won=False, job=stored, held_by=held_by)
-            more = written(change, now, reason, event.actor if event and event.actor else stored.resumed_by)
+            more = written(job, change, now, reason, event.actor if event and event.actor else stored.resumed_by)
             new = replace(stored, state=target, version=stored.version + 1, **more)
             self.jobs[job.id] = new
             if event is not None:

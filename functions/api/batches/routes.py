@@ -71,6 +71,7 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         channel=body.channel,
         speech=body.voice.speech() if body.voice else None,
         region=_region(call),
+        hours=body.hours.hours() if body.hours else None,
     )
 
 

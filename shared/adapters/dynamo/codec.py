@@ -6,6 +6,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.fields import Fields
+from shared.domain.hours.hours import Hours
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs import details as detail_codec
 from shared.domain.jobs.chunks import Chunk
@@ -153,7 +154,7 @@ def _figures(values: Sequence[int]) -> Item:
 
 _JOB: Final = Fields(
     Job,
-    apart=("counts", "by", "policy", "rate", "retry"),
+    apart=("counts", "by", "policy", "rate", "retry", "hours"),
     always=(
         *("id", "account", "kind", "channel", "route", "providers", "total", "chunks", "created_at", "ttl", "state"),
         "version",
@@ -180,6 +181,8 @@ def job_item(x: Job) -> Item:
         out["deferred_after"] = n(x.policy.deferred_after)
     if x.rate is not None:
         out["rate"] = n(x.rate)
+    if x.hours is not None:
+        out["hours"] = s(x.hours.text())
     return out
 
 
@@ -193,6 +196,7 @@ def job(item: Mapping[str, Any]) -> Job:
         policy=Policy(deferred_after=deferred_after, **_POLICY.read(item)),
         rate=float(item["rate"]["N"]) if "rate" in item else None,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
+        hours=Hours.read(text(item, "hours")) if "hours" in item else None,
         **_JOB.read(item),
     )
 
@@ -218,6 +222,8 @@ def open_slot(x: Job, *, running: bool) -> str:
 def chunk_item(x: Chunk, content: bytes | None = None) -> Item:
     """Return a chunk's item. `content`: the job's packed content, if it is stored here and not in its own item."""
     item: Item = {**keys.chunk(x.job, x.number), "recipients": {"B": chunk_codec.pack(x.recipients)}, "ttl": n(x.ttl)}
+    if x.zone:
+        item["zone"] = s(x.zone)
     return item if content is None else item | {"data": {"B": content}}
 
 
@@ -228,6 +234,7 @@ def chunk(item: Mapping[str, Any]) -> Chunk:
         number=int(item["sk"]["S"][len(keys.CHUNK_PREFIX) :]),
         recipients=chunk_codec.unpack(binary(item, "recipients")),
         ttl=number(item, "ttl"),
+        zone=text(item, "zone"),
     )
 
 

@@ -17,6 +17,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.channels.sms import SMS
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
+from shared.domain.hours.hours import Hours
 from shared.domain.lists.gaps import LANDLINES, Gap
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
@@ -100,6 +101,7 @@ class Campaign:
         jobs: the lists that were sent, oldest first; a job's id is its upload's.
         guard_off: its owner has overridden the bounce guard, for good.
         unsubscribe: e-mail: offer one-click unsubscription, and leave out who has used it.
+        hours: when its messages may be sent; None: at any time.
     """
 
     id: str
@@ -118,6 +120,7 @@ class Campaign:
     jobs: tuple[str, ...] = ()
     guard_off: bool = False
     unsubscribe: bool = True
+    hours: Hours | None = None
     updated_at: int = 0
     version: int = 1
 

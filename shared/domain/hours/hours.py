@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from shared.domain.hours.openings import DAYS, Opening, Window, opening, time_text, window_of
+from shared.domain.hours.openings import DAYS, Opening, Window, after, opening, time_text, window_of
 from shared.domain.times import Millis
 
 RECIPIENT: Final = "recipient"
@@ -45,6 +45,10 @@ class Hours:
         zones = self.zones or ("",)
         return min(opening(self.of(zone), at) for zone in zones)
 
+    def after(self, at: Millis, length: Millis) -> Millis:
+        """Return when each zone has been open for some time from `at` on. `length`: that time."""
+        return max(after(self.of(zone), at, length) for zone in self.zones or ("",))
+
     def document(self) -> dict[str, Any]:
         """Return it as requests write it, and what is known of recipients."""
         out: dict[str, Any] = {"from": time_text(self.window.start), "to": time_text(self.window.end)}
@@ -65,3 +69,8 @@ class Hours:
         return cls(
             window_of(x["from"], x["to"], x.get("days")), x["zone"], x.get("fallback", ""), tuple(x.get("zones", ()))
         )
+
+
+def begin_of(hours: Hours | None, asked: Millis) -> Millis:
+    """Return when sending begins that is asked for at a moment: then, or when the hours open next."""
+    return hours.first(asked) if hours is not None else asked

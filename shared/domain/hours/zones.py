@@ -1,10 +1,21 @@
 """Local times of a zone. Every moment is Unix milliseconds UTC."""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 SECOND_MS: Final = 1000
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def is_zone(name: str) -> bool:
+    """Tell whether a text is a name of the IANA database. The first call of a process reads all names."""
+    return name in _names()
 
 
 def instant(local: datetime, zone: ZoneInfo) -> int:

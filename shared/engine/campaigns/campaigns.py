@@ -6,7 +6,7 @@ a compare-and-swap on the campaign, so that nothing else is done to it meanwhile
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -27,7 +27,6 @@ from shared.engine.jobs.plan import Planner
 from shared.engine.lists.list_jobs import Order, answer_of, content_of, job_of
 from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Stored, Uploads
 
-DAY_SECONDS: Final = DAY_MS // 1000
 TRIES: Final = 5
 """Compare-and-swaps of a campaign that others also change."""
 _LOG: Final = logging.getLogger(__name__)
@@ -235,8 +234,10 @@ class CampaignControl:
         waiting = checkpoint.counts.accepted - sum((upload.skipped or {}).values()) if checkpoint else 0
         slots = channel_of(campaign.channel).slots(campaign.message.body)
         rate = order.rate or self._settings.credential(campaign.credential).rate
-        days = waiting * slots / rate / DAY_SECONDS
-        left = (upload.ttl * 1000 - max(self._now(), order.not_before)) / DAY_MS
+        begin = max(self._now(), order.not_before)
+        needs = round(1000 * waiting * slots / rate)
+        days = (needs if campaign.hours is None else campaign.hours.after(begin, needs) - begin) / DAY_MS
+        left = (upload.ttl * 1000 - begin) / DAY_MS
         if days <= left:
             return None
         sentence = f"Sending takes {days:.1f} days at this rate, and the list is kept for {left:.1f} more days."
@@ -265,8 +266,8 @@ class CampaignControl:
 
     def _send(self, campaign: Campaign, upload: Upload, order: Order) -> Sent | Replay | Mismatch | None:
         now = self._now()
-        not_before = order.not_before if order.not_before > now else 0
-        job = job_of(campaign, upload, self._settings, now, replace(order, not_before=not_before))
+        job = job_of(campaign, upload, self._settings, now, order)
+        not_before = job.not_before
         answer = answer_of(job)
         key = None
         if order.idempotency_key:

@@ -9,6 +9,7 @@ from typing import Final
 from shared.contracts import Settings, pointer
 from shared.domain.audit import Act, Event, audited
 from shared.domain.content.content import Content
+from shared.domain.hours.hours import Hours, begin_of
 from shared.domain.ids import new_id
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
@@ -42,6 +43,7 @@ class BatchRequest:
         kind: of the job; NOTICE: it is a run, so that its ledgers note what its notices were informed of. MAIL: each
             recipient has a chunk and a schedule of its own.
         tries: the campaign that it tries out, for the audit log; empty: the request has no entry.
+        hours: when its messages may be sent; None: at any time.
         due: of a MAIL, when each recipient's first attempt is due, Unix milliseconds; empty: at once.
     """
 
@@ -61,6 +63,7 @@ class BatchRequest:
     ordered: bool = False
     kind: str = BATCH
     tries: str = ""
+    hours: Hours | None = None
     due: tuple[Millis, ...] = ()
 
 
@@ -116,7 +119,7 @@ class Acceptor:
         answer = _answer(job, request.recipients)
         key = None
         if request.idempotency_key:
-            due = max(job.created_at, request.not_before)
+            due = max(job.created_at, job.not_before)
             key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
         if self._schedules is not None:
             self._schedules.announce(job)
@@ -154,7 +157,8 @@ class Acceptor:
             raise ValueError("a job needs a route and a recipient that is not skipped")
         now = int(self._clock.now() * 1000)
         job_id = new_id(now)
-        ttl = (max(now, request.not_before) + self._settings.kept_days * DAY_MS) // 1000
+        begin = begin_of(request.hours, max(now, request.not_before))
+        ttl = (begin + self._settings.kept_days * DAY_MS) // 1000
         chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(self._split(request))]
         if request.kind == NOTICE and len(chunks) > 1:
             raise ValueError("a run of notices has a single chunk: its notices know their places there")
@@ -192,7 +196,9 @@ class Acceptor:
         return replace(made, told=bytes(len(made.cells)), not_after=min(limits, default=0), not_before=due)
 
     def _job(self, request: BatchRequest, job_id: str, now: Millis, ttl: int, ledgers: Sequence[Ledger]) -> Job:
-        scheduled = request.not_before > now
+        asked = max(now, request.not_before)
+        begin = begin_of(request.hours, asked)
+        scheduled = begin > now
         counts = [sum(column) for column in zip(*(rules.histogram(x.cells) for x in ledgers), strict=True)]
         return Job(
             id=job_id,
@@ -214,7 +220,9 @@ class Acceptor:
             sender=request.content.sender.address,
             subject=request.content.subject[:100],
             duplicates=request.duplicates,
-            not_before=request.not_before if scheduled else 0,
+            not_before=begin if scheduled else 0,
+            rests_until=begin if begin > asked else 0,
+            hours=request.hours,
             planned_at=0 if scheduled else now,
             created_by=request.by,
         )

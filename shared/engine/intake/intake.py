@@ -112,6 +112,7 @@ class Intake:
             idempotency_key=asked.idempotency_key,
             fingerprint=asked.fingerprint,
             by=asked.by,
+            hours=asked.hours,
         )
 
     @as_value

@@ -1,15 +1,24 @@
-"""The reads before each claim: the job, the switches, the breaker, and recipients that must get no more (L2)."""
+"""The reads before each claim: the job, the switches, the breaker, and recipients that must get no more (L2).
+
+And whether the job's hours are open. Source: docs/adr/0227.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
+from shared.domain.hours.openings import Opening, closing, opening
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import ACTIVE, Change, JobState
 from shared.domain.recipients.suppressions import Reach
+from shared.domain.times import Millis
 from shared.engine.lane.access import LaneStores
 from shared.engine.lane.admission import Admission
 from shared.engine.lane.lease import Lease
 from shared.engine.suppression.left_out import DNS_AGAIN_MS, LeavingOut
 from shared.ports import Clock, Control, DnsUnanswered
+
+NEVER: Final[Millis] = 2**53
+"""Later than any moment: what never closes."""
 
 
 class ClaimCheck:
@@ -35,16 +44,39 @@ class ClaimCheck:
         lease.paused = control.paused
         if job.state not in ACTIVE or control.paused:
             return False
-        if job.state is JobState.ENQUEUED:
-            changed = self._records.change(job, Change.START, int(self._clock.now() * 1000))
-            if changed.job is None or changed.job.state is not JobState.SENDING:
-                return False
-            lease.job = changed.job
+        if not self._is_open(lease, job) or not self._begun(lease, job):
+            return False
         if not self._leave_out(lease, job, control.suppressed_at):
             return False
         self._admission.see(control.breaker)
         lease.leave = not self._admission.admit(lease.ledger.owner)
         return not lease.leave
+
+    def _is_open(self, lease: Lease, job: Job) -> bool:
+        """Tell whether its hours let a chunk be sent now. Else the job waits for them, or only the chunk for its own.
+
+        A job of which no chunk may be sent becomes READY, and is planned when the first may.
+        """
+        now = int(self._clock.now() * 1000)
+        at = wait_of(lease, job, now)
+        if at <= now:
+            return True
+        first = opens(job, now)
+        if first > now:
+            lease.paused = True
+            lease.job = self._records.change(job, Change.CLOSE, first).job or job
+        else:
+            lease.throttled_until = at
+        return False
+
+    def _begun(self, lease: Lease, job: Job) -> bool:
+        """Tell whether a job is SENDING, by this read or now."""
+        if job.state is JobState.ENQUEUED:
+            changed = self._records.change(job, Change.START, int(self._clock.now() * 1000))
+            if changed.job is None or changed.job.state is not JobState.SENDING:
+                return False
+            lease.job = changed.job
+        return True
 
     def _leave_out(self, lease: Lease, job: Job, latest: Mapping[Reach, int]) -> bool:
         """Read which recipients must get no more; False if that is not known, and the lease puts its recipients off."""
@@ -58,3 +90,33 @@ class ClaimCheck:
                 return False
             lease.saw(left_out, latest, now)
         return True
+
+
+def openings(job: Job, zone: str) -> tuple[Opening, ...]:
+    """Return what must be open for a chunk of a job to be sent; empty: it may be at any time.
+
+    `zone`: the chunk's.
+    """
+    return job.hours.of(zone) if job.hours is not None else ()
+
+
+def opens(job: Job, now: Millis) -> Millis:
+    """Return when some chunk of a job may next be sent; `now` if one may."""
+    zones = job.hours.zones if job.hours is not None else ()
+    return min(_opening(openings(job, zone), now) for zone in zones or ("",))
+
+
+def wait_of(lease: Lease, job: Job, now: Millis) -> Millis:
+    """Return when a lease's chunk may next be sent, `now` if it may; the lease then knows until when."""
+    if now < lease.closes:
+        return now
+    of = openings(job, lease.chunk.zone)
+    at = _opening(of, now)
+    if at <= now:
+        end = closing(of, now) if of else None
+        lease.closes = NEVER if end is None else end
+    return at
+
+
+def _opening(of: Sequence[Opening], now: Millis) -> Millis:
+    return opening(of, now) if of else now

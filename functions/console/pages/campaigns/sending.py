@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.pages.campaigns.drafting import record, shown_mailbox
+from functions.console.pages.campaigns.hours import words
 from functions.console.pages.campaigns.view import ListView, conflict, current, in_the_way, owned
 from functions.console.screen import Denial, PageRoute, leave_for
 from shared.domain.accounts import Scope
@@ -31,11 +31,6 @@ MIN_RATE: Final = 0.1
 MAX_TIME: Final = 40
 """Characters of a time or a rate."""
 MOVED: Final = "It is not as the summary has shown it. Look at it again."
-
-
-@cache
-def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +76,7 @@ def confirm(call: ConsoleCall) -> Answer:
         "seconds": math.ceil(seconds),
         "slots": slots,
         "sender": shown_mailbox(found.message.sender),
+        "hours": words(found.hours),
         "obstacles": obstacles,
     }
     return call.services.pages.page(call, "campaigns/confirm.html", context, status=422 if obstacles else 200)
@@ -107,7 +103,7 @@ def _plan(fields: Mapping[str, str]) -> SendPlan:
     if fields.get("when") != "later":
         return SendPlan(rate)
     zone = fields.get("zone", "").strip() or "UTC"
-    if zone not in _zones():
+    if not zones.is_zone(zone):
         raise ValueError("This time zone is unknown. Type one such as Europe/Berlin.")
     try:
         local = datetime.fromisoformat(fields.get("at", "").strip()[:MAX_TIME])

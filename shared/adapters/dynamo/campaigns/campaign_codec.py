@@ -10,6 +10,7 @@ from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import binary, n, s, swap, text
 from shared.adapters.dynamo.fields import Fields
 from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload
+from shared.domain.hours.hours import Hours
 from shared.domain.lists.uploads import BadRow, Checkpoint
 from shared.ports import Listed
 
@@ -23,7 +24,7 @@ def campaign_item(x: Campaign) -> Item:
 
 
 _CAMPAIGN: Final = Fields(
-    Campaign, apart=("id", "message"), always=("name", "channel", "credential", "unsubscribe", "updated_at")
+    Campaign, apart=("id", "message", "hours"), always=("name", "channel", "credential", "unsubscribe", "updated_at")
 )
 
 
@@ -34,13 +35,16 @@ def _campaign_fields(x: Campaign) -> Item:
         "mine_pk": s(mine_pk(x.account, test=x.test)),
         "mine_sk": s(keys.aged(x.created_at, x.id)),
     }
+    if x.hours is not None:
+        out["hours"] = s(x.hours.text())
     return out | {"unfit": {"BOOL": True}} if x.missing else out
 
 
 def campaign(item: Mapping[str, Any]) -> Campaign:
     """Read a campaign; an item that was read without its message has an empty one."""
     message = Message.unpack(binary(item, "message")) if "message" in item else Message()
-    return Campaign(id=item["pk"]["S"][2:], message=message, **_CAMPAIGN.read(item))
+    hours = Hours.read(text(item, "hours")) if "hours" in item else None
+    return Campaign(id=item["pk"]["S"][2:], message=message, hours=hours, **_CAMPAIGN.read(item))
 
 
 def listed(item: Mapping[str, Any]) -> Listed:

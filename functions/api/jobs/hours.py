@@ -1,0 +1,67 @@
+"""The hours of batches and campaigns as clients write and read them."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from shared.domain.hours.hours import Hours
+from shared.domain.hours.openings import InvalidHoursError, window_of
+from shared.domain.hours.zones import is_zone
+from shared.web.inputs import Input
+from shared.web.views import View
+
+Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+TimeOfDay = Annotated[str, Field(max_length=5)]
+WHAT = "Messages are sent only within these hours; what is left waits for the next ones, with `waiting_for: hours`."
+
+
+class SendingHours(Input):
+    """Hours in which messages may be sent. No call to a provider begins outside of them."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"from": "09:00", "to": "20:00", "days": ["mon", "tue", "wed", "thu", "fri"], "zone": "Europe/Paris"}
+            ]
+        }
+    )
+
+    from_: TimeOfDay = Field(alias="from", description="Nothing is sent before: `HH:MM`.")
+    to: TimeOfDay = Field(
+        description="Nothing is sent from then on: `HH:MM`, up to `24:00`. Earlier than `from`: of the day after."
+    )
+    days: Annotated[list[Day], Field(min_length=1, max_length=7)] | None = Field(
+        None, description="Days on which they begin; by default all."
+    )
+    zone: Annotated[str, Field(min_length=1, max_length=64)] = Field(description="An IANA name, as `Europe/Paris`.")
+
+    @model_validator(mode="after")
+    def _valid(self) -> Self:
+        if not is_zone(self.zone):
+            raise ValueError("The time zone is unknown. Use an IANA name, as `Europe/Paris`")
+        try:
+            window_of(self.from_, self.to, self.days)
+        except InvalidHoursError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def hours(self) -> Hours:
+        """Return them as the engine has them."""
+        return Hours(window_of(self.from_, self.to, self.days), self.zone)
+
+
+class HoursView(View):
+    """Hours in which messages are sent."""
+
+    from_: str = Field(serialization_alias="from")
+    to: str
+    days: list[Day] | None = Field(description="null: all.")
+    zone: str
+
+
+def hours_view(x: Hours | None) -> HoursView | None:
+    """Return hours as clients read them; None for any time."""
+    if x is None:
+        return None
+    told = x.document()
+    return HoursView(from_=told["from"], to=told["to"], days=told.get("days"), zone=x.zone)

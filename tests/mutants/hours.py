@@ -1,0 +1,76 @@
+"""Sabotages of hours: what is sent at night, or waits for ever, if a rule is left out."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+CHECKS: Final = "shared/engine/lane/checks.py"
+WINDOW: Final = "shared/engine/lane/window.py"
+TESTS: Final = "tests/engine/test_hours.py"
+
+HOURS: Final = (
+    Mutant(
+        "a claim does not ask whether the hours are open",
+        1,
+        CHECKS,
+        "if not self._is_open(lease, job) or not",
+        "if not",
+        f"{TESTS}::test_what_is_left_at_the_closing_waits_until_the_next_opening",
+    ),
+    Mutant(
+        "calls of a window that was claimed begin after the closing",
+        1,
+        WINDOW,
+        "min(at + late, self._lease.last_begin)",
+        "at + late",
+        f"{TESTS}::test_what_is_left_at_the_closing_waits_until_the_next_opening",
+    ),
+    Mutant(
+        "a chunk of one zone has the whole job wait",
+        3,
+        CHECKS,
+        "        if first > now:\n",
+        "        if at > now:\n",
+        f"{TESTS}::test_a_chunk_waits_for_its_own_zone_while_another_is_sent",
+    ),
+    Mutant(
+        "a campaign keeps its credential through the night",
+        3,
+        "shared/engine/jobs/giving_way.py",
+        "paused = job.closed or self.is_paused(job)",
+        "paused = self.is_paused(job)",
+        f"{TESTS}::test_a_campaign_that_waits_for_its_hours_leaves_its_credential_to_the_next",
+    ),
+    Mutant(
+        "a resume does not wait for the hours",
+        1,
+        "shared/adapters/dynamo/jobs/transitions.py",
+        "            made.wait(job.opens(now), now)\n",
+        "",
+        "tests/contracts/test_records.py::test_a_job_with_hours_waits_for_them_when_it_is_resumed_outside_and_then_has_no_time_of_its_own[dynamo]",
+    ),
+    Mutant(
+        "a provider that sends when it is asked is asked at night",
+        1,
+        "shared/engine/outcome/resolve.py",
+        "if not all(x.is_open(now) for x in openings(job, loaded.chunk.zone)):",
+        "if not openings:",
+        "tests/engine/test_resolve.py::test_outside_of_its_hours_nothing_is_asked_about_when_asking_sends[True]",
+    ),
+    Mutant(
+        "a batch of the night is sent at once",
+        1,
+        "shared/engine/intake/accept.py",
+        "        begin = begin_of(request.hours, asked)\n",
+        "        begin = asked\n",
+        f"{TESTS}::test_a_batch_of_the_night_is_sent_in_the_morning",
+    ),
+    Mutant(
+        "a clock that is put back does not end the hours",
+        3,
+        "shared/domain/hours/openings.py",
+        "            found.append(change_of_offset(zone, low, high))\n",
+        "            pass\n",
+        "tests/domain/test_hours.py::test_a_clock_that_is_put_back_out_of_the_hours_ends_them",
+    ),
+)
