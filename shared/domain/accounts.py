@@ -9,6 +9,7 @@ many machines of other owners, and even together they cannot keep the account's 
 import hashlib
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Final
@@ -45,9 +46,11 @@ class Scope(StrEnum):
     """Every GET."""
     ADMIN = "admin"
     """Change what the account owns besides jobs: suppressions and the like."""
+    URGENT = "urgent"
+    """Send in the account's quiet hours. No key has it unless it is named."""
 
 
-ALL_SCOPES: Final = frozenset(Scope)
+ALL_SCOPES: Final = frozenset(Scope) - {Scope.URGENT}
 TEST_SCOPES: Final = ALL_SCOPES - {Scope.ADMIN}
 """The default permissions of a test or team key: such keys are often given to programs that are less trusted."""
 
@@ -66,6 +69,7 @@ class Account:
     Attributes:
         own: a person made it for themselves, so its channels without senders are closed until an operator opens them.
         channels: those that an operator has opened.
+        quiet: channel → the quiet part of each day, as `openings.quiet` reads it.
     """
 
     id: str
@@ -76,6 +80,7 @@ class Account:
     region: str = ""
     own: bool = False
     channels: frozenset[str] = frozenset()
+    quiet: Mapping[str, str] = field(default_factory=dict)
 
     def opens(self, channel: str) -> bool:
         """Tell whether it may send by a channel whose messages name no sender."""

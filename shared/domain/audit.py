@@ -64,6 +64,7 @@ class Act(StrEnum):
     ACCOUNT_SUSPENDED = "account.suspended"
     ACCOUNT_UNSUSPENDED = "account.unsuspended"
     REGION_SET = "account.region_set"
+    QUIET_SET = "account.quiet_hours_set"
     CHANNEL_OPENED = "account.channel_opened"
     CHANNEL_CLOSED = "account.channel_closed"
     KEY_CREATED = "key.created"

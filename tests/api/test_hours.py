@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from shared.domain.accounts import Scope
 from tests.api.conftest import Api
 from tests.api.test_campaigns import get
 from tests.fakes.clock import FakeClock
@@ -91,3 +92,12 @@ def test_a_list_that_its_hours_make_too_long_is_not_sent(api: Api, clock: FakeCl
     api.listed(name, *({"recipient": f"r{i}@example.org", "name": "x"} for i in range(1_500)))
     got = api.call("POST", f"/campaigns/{name}/send", {"rate": 0.1})
     assert (got.status, got.code) == (422, "takes_too_long")
+
+
+def test_what_is_urgent_needs_its_own_scope(api: Api) -> None:
+    assert api.batch(urgent=True).code == "missing_scope"
+    key = api.scoped(Scope.SEND, Scope.READ, Scope.URGENT)
+    got = api.call("POST", "/batches", api.body(urgent=True), key=key)
+    assert got.status == 202
+    assert api.world.job(got.json["job_id"]).urgent
+    assert not api.world.job(api.accepted()).urgent

@@ -447,3 +447,15 @@ def test_a_job_is_kept_longer_with_all_its_parts(stores: Stores, clock: FakeCloc
     assert [x.ttl for x in stores.ledgers.read_all(parts.job.id)] == [until, until]
     assert [c.ttl for c in (stores.records.chunk(parts.job.id, i) for i in (0, 1)) if c] == [until, until]
     assert stores.records.content(parts.job.id) == CONTENT
+
+
+def test_a_worker_reads_the_quiet_hours_of_the_jobs_account(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, urgent=True)
+    parts.store(stores)
+    assert stores.records.control(parts.job.id, ACCOUNT).quiet == {}
+    stores.quiet(ACCOUNT, "sms", "21:00-08:00 Europe/Paris")
+    stores.quiet(ACCOUNT, "voice", "20:00-09:00 UTC")
+    wanted = {"sms": "21:00-08:00 Europe/Paris", "voice": "20:00-09:00 UTC"}
+    assert [x.quiet for x in stores.records.controls([parts.job])] == [wanted]
+    assert stores.records.control(parts.job.id, "acc_000000000002").quiet == {}
+    assert job(stores, parts).urgent

@@ -146,10 +146,13 @@ def test_hours_may_pass_midnight_and_their_day_is_that_of_the_start() -> None:
 
 
 def test_quiet_hours_are_open_for_the_rest_of_the_day() -> None:
-    calm = hours.quiet({"from": "21:00", "to": "08:00", "zone": "Europe/Paris"})
-    assert calm.window == Window(8 * 60, 21 * 60)
-    assert hours.quiet({"from": "00:00", "to": "08:00", "zone": "UTC"}).window == Window(8 * 60, 1440)
-    assert hours.quiet({"from": "21:00", "to": "24:00", "zone": "UTC"}).window == Window(0, 21 * 60)
+    calm = hours.quiet("21:00-08:00 Europe/Paris")
+    assert (calm.window, calm.zone) == (Window(8 * 60, 21 * 60), "Europe/Paris")
+    assert hours.quiet("00:00-08:00 UTC").window == Window(8 * 60, 1440)
+    assert hours.quiet("21:00-24:00 UTC").window == Window(0, 21 * 60)
+    for text in ("21:00 UTC", "00:00-24:00 UTC", "21-8 UTC", "21:00-21:05 UTC"):
+        with pytest.raises(InvalidHoursError):
+            hours.quiet(text)
 
 
 def test_hours_that_never_meet_are_found_out() -> None:

@@ -24,7 +24,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Crash
 from tests.fakes.lists import send_list
 from tests.fakes.queues import FakePacer
-from tests.fakes.world import World, credential, recipients
+from tests.fakes.world import ACCOUNT, World, credential, recipients
 
 PARIS: Final = ZoneInfo("Europe/Paris")
 DAY: Final = Hours(window_of("09:00", "20:00"), "Europe/Paris")
@@ -201,6 +201,59 @@ def test_the_end_of_a_job_counts_only_its_hours() -> None:
     job = replace(job, counts={**job.counts, "queued": 60_000})  # 6,000 s: an hour today, and forty minutes tomorrow
     found = progress(job, world.settings, world.clock.ms)
     assert (found.waiting_for, found.eta) == ("rate", at(2, 9, 40) * 1000)
+
+
+NIGHT: Final = "20:00-09:00 Europe/Paris"
+
+
+def calm(world: World) -> None:
+    world.stores.quiet(ACCOUNT, "email", NIGHT)
+
+
+def test_quiet_hours_of_an_account_hold_every_job_of_the_channel_up() -> None:
+    world = a_world(at(1, 22))
+    calm(world)
+    jobs = [world.accept(1), world.accept(1, hours=Hours(window_of("00:00", "24:00"), "UTC"))]
+    sms = world.accept(1, channel="sms")
+    world.run(seconds=60)
+    assert [world.counts(x.id) for x in (*jobs, sms)] == [{"queued": 1}, {"queued": 1}, {"sent": 1}]
+    assert [world.job(x.id).not_before for x in jobs] == [at(2, 9) * 1000] * 2
+    found = progress(world.job(jobs[0].id), world.settings, world.clock.ms)
+    assert (found.waiting_for, found.until) == ("hours", at(2, 9) * 1000)
+    world.clock.advance(at(2, 9) - world.clock.now())
+    world.settle()
+    assert [world.counts(x.id) for x in jobs] == [{"sent": 1}] * 2
+    world.check()
+
+
+def test_what_is_urgent_and_what_a_test_key_sends_does_not_wait_for_quiet_hours() -> None:
+    world = a_world(at(1, 22))
+    calm(world)
+    urgent, test = world.accept(1, urgent=True), world.accept(1, test=True)
+    own = world.accept(1, urgent=True, hours=DAY)
+    world.run(seconds=60)
+    assert [world.counts(x.id) for x in (urgent, test)] == [{"sent": 1}] * 2
+    assert world.counts(own.id) == {"queued": 1}  # these hours are the sender's own wish
+
+
+def test_quiet_hours_that_are_set_while_a_lease_works_end_its_calls() -> None:
+    world = a_world(at(1, 19, 59, 50))
+    job = world.accept(300)
+    world.providers["one"].before = lambda _targets: calm(world)
+    world.run(seconds=60)
+    assert world.job(job.id).closed
+    assert max(x.at for x in world.oracle.taken) < at(1, 20)
+
+
+def test_a_job_that_quiet_hours_hold_up_is_looked_at_each_day_since_operators_may_change_them() -> None:
+    world = a_world(at(1, 22))
+    world.stores.quiet(ACCOUNT, "email", "12:00-11:00 UTC")
+    job = world.accept(1, hours=Hours(window_of("18:00", "19:00"), "UTC"))
+    world.clock.advance(at(2, 19, 30) - world.clock.now())
+    world.sweep()
+    world.run(seconds=10)
+    waits = world.job(job.id).not_before / 1000 - world.clock.now()
+    assert 0.9 * 24 * HOUR < waits <= 24 * HOUR
 
 
 class Cloud:

@@ -31,6 +31,7 @@ class FakeRecords(FakeOpenIndex):
     Attributes:
         stats: (account, day, channel, shard) → amounts.
         paused: accounts that an operator paused; an empty name pauses everything.
+        quiet: account → its quiet hours by channel.
         journal: the events of all accounts.
     """
 
@@ -44,6 +45,7 @@ class FakeRecords(FakeOpenIndex):
         self.keys: dict[tuple[str, str], Idempotency] = {}
         self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
         self.paused: set[str] = set()
+        self.quiet: dict[str, dict[str, str]] = {}
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
@@ -128,7 +130,8 @@ class FakeRecords(FakeOpenIndex):
     def _control(self, job: str, account: str, lane: str, *, test: bool) -> Control:
         paused = bool(self.paused & {"", owner(account)})
         latest = dict(self.suppressed_at.get(namespace(account, test=test), {}))
-        return Control(self.jobs.get(job), paused, self._breaker(lane), latest)
+        quiet = dict(self.quiet.get(owner(account), {}))
+        return Control(self.jobs.get(job), paused, self._breaker(lane), latest, quiet)
 
     def _breaker(self, lane: str) -> Breaker | None:
         return self._breakers.of(lane) if lane else None

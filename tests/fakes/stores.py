@@ -68,6 +68,9 @@ class Stores(Protocol):
     def unpause(self, account: str) -> None:
         """End a pause."""
 
+    def quiet(self, account: str, channel: str, text: str) -> None:
+        """Set an account's quiet hours of a channel."""
+
     def switch(self, credential: str, switches: Switches) -> None:
         """Set what operators may set of a credential."""
 
@@ -122,6 +125,10 @@ class FakeStores:
 
     def expire(self, job: str) -> None:
         del self.records.jobs[job]
+
+    def quiet(self, account: str, channel: str, text: str) -> None:
+        """Set an account's quiet hours of a channel."""
+        self.records.quiet.setdefault(account, {})[channel] = text
 
     def unpause(self, account: str) -> None:
         self.holds.resume(account)

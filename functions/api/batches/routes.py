@@ -22,6 +22,8 @@ from shared.web.routing import Nothing, Route, section
 
 def create(call: Call[Nothing, NewBatch]) -> Answer:
     """Accept a batch. Nothing is stored unless it is accepted."""
+    if call.body.urgent and Scope.URGENT not in call.key.scopes:
+        raise Problem("missing_scope", f"`urgent` needs an API key with the scope `{Scope.URGENT.value}`.")
     key = idempotency_key(call)
     fingerprint = fingerprint_of(call)
     try:
@@ -72,6 +74,7 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         speech=body.voice.speech() if body.voice else None,
         region=_region(call),
         hours=body.hours.hours() if body.hours else None,
+        urgent=body.urgent,
     )
 
 

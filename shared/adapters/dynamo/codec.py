@@ -51,6 +51,19 @@ def binary(item: Mapping[str, Any], name: str) -> bytes:
     return bytes(item[name]["B"])
 
 
+_QUIET: Final = "quiet_"
+
+
+def quiet(control: Mapping[str, Any]) -> dict[str, str]:
+    """Read an account's quiet hours by channel from its control."""
+    return {name[len(_QUIET) :]: value["S"] for name, value in control.items() if name.startswith(_QUIET)}
+
+
+def quiet_name(channel: str) -> str:
+    """Return the attribute of an account's control that holds its quiet hours of a channel."""
+    return _QUIET + channel
+
+
 # Ledgers. Absent means the default, which keeps an item of 500 cells within one write unit.
 
 

@@ -5,7 +5,7 @@ counts. Times that the clock shows twice count twice. Source: docs/adr/0227.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
@@ -192,10 +192,19 @@ def after(of: Sequence[Opening], at: Millis, length: Millis) -> Millis:
     return at
 
 
-def quiet(document: Mapping[str, str]) -> Opening:
-    """Return what is open outside of quiet hours.
+@cache
+def quiet(text: str) -> Opening:
+    """Return the time outside of quiet hours, in which messages may be sent. The zone is not checked.
 
     Args:
-        document: `from`, `to` and `zone` of the quiet part of each day.
+        text: the quiet part of each day and its zone, as `21:00-08:00 Europe/Paris`.
+
+    Raises:
+        InvalidHoursError: it has another form, or nothing of a day is left.
     """
-    return Opening(window_of(document["from"], document["to"]).rest, document["zone"])
+    times, _, zone = text.partition(" ")
+    start, _, end = times.partition("-")
+    window = window_of(start, end)
+    if window.always:
+        raise InvalidHoursError("Quiet hours leave a part of the day")
+    return Opening(window.rest, zone)

@@ -112,6 +112,7 @@ class Job:
             made it.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
         hours: when its messages may be sent; None: at any time.
+        urgent: its account's quiet hours do not hold it up.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
         resumed_by: the actor who last resumed or retried it, likewise.
         ttl: Unix seconds when the stored items may be removed.
@@ -150,6 +151,7 @@ class Job:
     shared: bool = False
     retry: RetryRequest | None = None
     hours: Hours | None = None
+    urgent: bool = False
     created_by: str = ""
     resumed_by: str = ""
     version: int = 1

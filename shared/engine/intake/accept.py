@@ -44,6 +44,7 @@ class BatchRequest:
             recipient has a chunk and a schedule of its own.
         tries: the campaign that it tries out, for the audit log; empty: the request has no entry.
         hours: when its messages may be sent; None: at any time.
+        urgent: the account's quiet hours do not hold it up.
         due: of a MAIL, when each recipient's first attempt is due, Unix milliseconds; empty: at once.
     """
 
@@ -64,6 +65,7 @@ class BatchRequest:
     kind: str = BATCH
     tries: str = ""
     hours: Hours | None = None
+    urgent: bool = False
     due: tuple[Millis, ...] = ()
 
 
@@ -223,6 +225,7 @@ class Acceptor:
             not_before=begin if scheduled else 0,
             rests_until=begin if begin > asked else 0,
             hours=request.hours,
+            urgent=request.urgent,
             planned_at=0 if scheduled else now,
             created_by=request.by,
         )

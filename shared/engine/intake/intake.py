@@ -113,6 +113,7 @@ class Intake:
             fingerprint=asked.fingerprint,
             by=asked.by,
             hours=asked.hours,
+            urgent=asked.urgent,
         )
 
     @as_value

@@ -39,6 +39,7 @@ class SendRequest:
         channel: what it is sent by.
         speech: of a call: how `text` is said.
         hours: when its messages may be sent; None: at any time.
+        urgent: the account's quiet hours do not hold it up.
         region: country whose numbers need no country code; empty: all need one.
     """
 
@@ -68,6 +69,7 @@ class SendRequest:
     speech: Speech | None = None
     region: str = ""
     hours: Hours | None = None
+    urgent: bool = False
 
     @property
     def namespace(self) -> str:

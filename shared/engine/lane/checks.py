@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from shared.domain.hours.openings import Opening, closing, opening
+from shared.domain.hours.openings import quiet as outside
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import ACTIVE, Change, JobState
 from shared.domain.recipients.suppressions import Reach
-from shared.domain.times import Millis
+from shared.domain.times import DAY_MS, Millis
 from shared.engine.lane.access import LaneStores
 from shared.engine.lane.admission import Admission
 from shared.engine.lane.lease import Lease
@@ -44,7 +45,7 @@ class ClaimCheck:
         lease.paused = control.paused
         if job.state not in ACTIVE or control.paused:
             return False
-        if not self._is_open(lease, job) or not self._begun(lease, job):
+        if not self._is_open(lease, job, control) or not self._begun(lease, job):
             return False
         if not self._leave_out(lease, job, control.suppressed_at):
             return False
@@ -52,16 +53,17 @@ class ClaimCheck:
         lease.leave = not self._admission.admit(lease.ledger.owner)
         return not lease.leave
 
-    def _is_open(self, lease: Lease, job: Job) -> bool:
+    def _is_open(self, lease: Lease, job: Job, control: Control) -> bool:
         """Tell whether its hours let a chunk be sent now. Else the job waits for them, or only the chunk for its own.
 
         A job of which no chunk may be sent becomes READY, and is planned when the first may.
         """
         now = int(self._clock.now() * 1000)
-        at = wait_of(lease, job, now)
+        quiet = control.quiet
+        at = wait_of(lease, job, quiet, now)
         if at <= now:
             return True
-        first = opens(job, now)
+        first = opens(job, quiet, now)
         if first > now:
             lease.paused = True
             lease.job = self._records.change(job, Change.CLOSE, first).job or job
@@ -92,29 +94,37 @@ class ClaimCheck:
         return True
 
 
-def openings(job: Job, zone: str) -> tuple[Opening, ...]:
+def openings(job: Job, zone: str, quiet: Mapping[str, str]) -> tuple[Opening, ...]:
     """Return what must be open for a chunk of a job to be sent; empty: it may be at any time.
 
-    `zone`: the chunk's.
+    Args:
+        zone: the chunk's.
+        quiet: the account's quiet hours, by channel. They are not for test keys, whose messages reach no person.
     """
-    return job.hours.of(zone) if job.hours is not None else ()
+    hours = job.hours.of(zone) if job.hours is not None else ()
+    text = "" if job.urgent or job.test else quiet.get(job.channel, "")
+    return (*hours, outside(text)) if text else hours
 
 
-def opens(job: Job, now: Millis) -> Millis:
-    """Return when some chunk of a job may next be sent; `now` if one may."""
+def opens(job: Job, quiet: Mapping[str, str], now: Millis) -> Millis:
+    """Return when some chunk of a job may next be sent; `now` if one may. `quiet`: as of `openings`."""
     zones = job.hours.zones if job.hours is not None else ()
-    return min(_opening(openings(job, zone), now) for zone in zones or ("",))
+    first = min(_opening(openings(job, zone, quiet), now) for zone in zones or ("",))
+    return min(first, now + DAY_MS) if quiet else first  # operators may change them meanwhile
 
 
-def wait_of(lease: Lease, job: Job, now: Millis) -> Millis:
-    """Return when a lease's chunk may next be sent, `now` if it may; the lease then knows until when."""
-    if now < lease.closes:
+def wait_of(lease: Lease, job: Job, quiet: Mapping[str, str], now: Millis) -> Millis:
+    """Return when a lease's chunk may next be sent, `now` if it may; the lease then knows until when.
+
+    `quiet`: as of `openings`.
+    """
+    if now < lease.closes and lease.quiet == quiet:
         return now
-    of = openings(job, lease.chunk.zone)
+    of = openings(job, lease.chunk.zone, quiet)
     at = _opening(of, now)
     if at <= now:
         end = closing(of, now) if of else None
-        lease.closes = NEVER if end is None else end
+        lease.closes, lease.quiet = NEVER if end is None else end, quiet
     return at
 
 

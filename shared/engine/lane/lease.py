@@ -126,6 +126,8 @@ class Lease:
     """Unix seconds by which the next window is to be claimed, or the lease to be ended: it runs out a margin later."""
     closes: int = 0
     """Unix milliseconds from which on no call may begin, for its hours; 0 before that is known."""
+    quiet: Mapping[str, str] = field(default_factory=dict)
+    """The account's quiet hours by which `closes` was found."""
     lost: bool = False
     """Another has taken it over."""
     hint: LeaseHint | None = None

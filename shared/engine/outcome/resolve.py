@@ -230,7 +230,7 @@ class Resolution:
         now = int(self._clock.now() * 1000)
         if 0 < loaded.chunk.recipients[index].not_after < now:
             return False
-        if not all(x.is_open(now) for x in openings(job, loaded.chunk.zone)):
+        if not all(x.is_open(now) for x in openings(job, loaded.chunk.zone, control.quiet)):
             return False
         heeded = heeds(loaded.job, loaded.content)
         latest, content = control.suppressed_at, loaded.content

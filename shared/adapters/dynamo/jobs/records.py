@@ -109,6 +109,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
                     paused,
                     breaker,
                     watermarks.latest(suppressed) if suppressed is not None else {},
+                    codec.quiet(items.get(_name(held[0]), {})),
                 )
             )
         return out
