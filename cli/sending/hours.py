@@ -1,4 +1,4 @@
-"""Hours as they are typed: `mon-fri 09:00-20:00 Europe/Paris`."""
+"""Hours as they are typed: `mon-fri 09:00-20:00 Europe/Paris`, or `09:00-20:00 recipient:Europe/Paris`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
@@ -35,7 +35,9 @@ def hours_of(typed: str) -> dict[str, Any]:
         window_of(start, end, days)
     except InvalidHoursError as error:
         raise Misused(f"{error}: {typed!r}\n{_EXAMPLE}") from None
-    return {"hours": {"from": start, "to": end, "zone": words[-1], **({"days": days} if days else {})}}
+    zone, _, fallback = words[-1].partition(":")
+    own = {"fallback": fallback} if fallback else {}
+    return {"hours": {"from": start, "to": end, "zone": zone, **own, **({"days": days} if days else {})}}
 
 
 def _days(text: str) -> list[str]:
@@ -56,7 +58,8 @@ def hours_words(found: Mapping[str, Any]) -> str:
     if not isinstance(hours, Mapping):
         return ""
     days: Sequence[str] = hours.get("days") or ()
-    return f"{','.join(days)} {hours.get('from')}-{hours.get('to')} {hours.get('zone')}".strip()
+    zone = f"{hours.get('zone')}:{hours['fallback']}" if hours.get("fallback") else hours.get("zone")
+    return f"{','.join(days)} {hours.get('from')}-{hours.get('to')} {zone}".strip()
 
 
 def until_words(job: Mapping[str, Any]) -> str:

@@ -22,7 +22,11 @@ def test_a_batch_waits_for_its_hours_and_says_until_when(api: Api, clock: FakeCl
     job = api.accepted(hours=hours)
     found = api.call("GET", f"/batches/{job}").json
     opens = datetime.fromisoformat(found["until"])
-    assert (found["state"], found["waiting_for"], found["hours"]) == ("READY", "hours", {**hours, "days": None})
+    assert (found["state"], found["waiting_for"], found["hours"]) == (
+        "READY",
+        "hours",
+        {**hours, "days": None, "fallback": None},
+    )
     assert f"{opens:%H:%M}" == hours["from"]
     assert found["scheduled_at"] is None
     api.world.run(seconds=60)
@@ -49,6 +53,10 @@ def test_a_batch_without_hours_has_none(api: Api) -> None:
         ({"from": "09:00", "to": "20:00", "zone": "UTC", "days": []}, "1 or more"),
         ({"from": "09:00", "to": "20:00", "zone": "UTC", "days": ["monday"]}, "mon"),
         ({"from": "09:00", "to": "20:00"}, "required"),
+        ({"from": "09:00", "to": "20:00", "zone": "recipient"}, "fallback"),
+        ({"from": "09:00", "to": "20:00", "zone": "UTC", "fallback": "UTC"}, "only then"),
+        ({"from": "09:00", "to": "20:00", "zone": "recipient", "fallback": "Mars"}, "time zone is unknown"),
+        ({"from": "09:00", "to": "20:00", "zone": "recipient", "fallback": "UTC"}, "tells no zone"),
     ],
 )
 def test_hours_that_make_no_sense_are_refused(api: Api, hours: dict[str, Any], said: str) -> None:
@@ -61,11 +69,11 @@ def test_hours_that_make_no_sense_are_refused(api: Api, hours: dict[str, Any], s
 def test_a_campaign_keeps_its_hours_and_can_change_them(api: Api, clock: FakeClock) -> None:
     hours = later(clock)
     name = api.campaign(hours=hours)
-    assert get(api, name)["hours"] == {**hours, "days": None}
+    assert get(api, name)["hours"] == {**hours, "days": None, "fallback": None}
     weekend = {**later(clock, 3), "days": ["sat", "sun"]}
     changed = api.call("PATCH", f"/campaigns/{name}", {"hours": weekend})
-    assert changed.json["hours"] == weekend
-    assert api.call("PATCH", f"/campaigns/{name}", {"name": "Other"}).json["hours"] == weekend
+    assert changed.json["hours"] == {**weekend, "fallback": None}
+    assert api.call("PATCH", f"/campaigns/{name}", {"name": "Other"}).json["hours"] == {**weekend, "fallback": None}
     assert api.call("PATCH", f"/campaigns/{name}", {"hours": "any"}).json["hours"] is None
     assert api.call("PATCH", f"/campaigns/{name}", {"hours": "never"}).status == 422
 
@@ -101,3 +109,38 @@ def test_what_is_urgent_needs_its_own_scope(api: Api) -> None:
     assert got.status == 202
     assert api.world.job(got.json["job_id"]).urgent
     assert not api.world.job(api.accepted()).urgent
+
+
+OWN = {"from": "09:00", "to": "20:00", "zone": "recipient", "fallback": "UTC"}
+
+
+def test_a_list_is_cut_by_the_zones_of_its_column(api: Api, clock: FakeClock) -> None:
+    name = api.campaign(hours=OWN)
+    rows = [(f"r{n}@example.org", zone) for n, zone in enumerate(("Asia/Tokyo", "Europe/Paris", "", "Asia/Tokyo"))]
+    upload = api.listed(name, *({"recipient": who, "name": "x", "time_zone": zone} for who, zone in rows))
+    api.call("POST", f"/campaigns/{name}/send", {})
+    job = api.world.job(upload)
+    assert (job.chunks, job.hours and job.hours.zones) == (3, ("", "Asia/Tokyo", "Europe/Paris"))
+    chunks = [x for x in (api.world.records.chunk(upload, n) for n in range(3)) if x is not None]
+    assert [(x.zone, [r.key for r in x.recipients]) for x in chunks] == [
+        ("Asia/Tokyo", ["r0@example.org", "r3@example.org"]),
+        ("Europe/Paris", ["r1@example.org"]),
+        ("", ["r2@example.org"]),
+    ]
+    assert api.call("GET", f"/jobs/{upload}").json["hours"] == {**OWN, "days": None}
+
+
+def test_a_row_of_an_unknown_zone_is_reported_and_not_sent(api: Api) -> None:
+    name = api.campaign(hours=OWN)
+    rows = [{"recipient": f"r{n}@example.org", "name": "x", "time_zone": z} for n, z in enumerate(("UTC", "Mars"))]
+    upload = api.listed(name, *rows)
+    found = api.call("GET", f"/campaigns/{name}/uploads/{upload}").json
+    assert (found["accepted"], found["invalid"]) == (1, 1)
+    assert [(x["row"], x["code"]) for x in found["errors"]] == [(2, "invalid_time_zone")]
+
+
+def test_a_list_that_was_read_without_zones_is_not_sent_by_them(api: Api) -> None:
+    name = api.campaign()
+    api.listed(name)
+    refused = api.call("PATCH", f"/campaigns/{name}", {"hours": OWN})
+    assert (refused.status, refused.code) == (409, "campaign_has_list")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.errors import Misused
-from cli.sending.hours import hours_of
+from cli.sending.hours import hours_of, hours_words
 from tests.cli import honest
 from tests.cli.fakes import Answer, FakeApi, Run
 from tests.cli.scripts import CAMPAIGN, JOB, UPLOAD, campaign, job, listed, sent, stats
@@ -28,6 +28,12 @@ ACCEPTED = {"batch_id": "b1", "job_id": "b1", "state": "READY", "recipients": 1,
 def test_hours_are_read_as_they_are_typed(typed: str, days: list[str] | None) -> None:
     assert hours_of(typed) == {"hours": {**DAY, **({"days": days} if days else {})}}
     assert hours_of("") == {}
+
+
+def test_each_recipients_own_zone_is_typed_with_that_of_the_others() -> None:
+    own = {"from": "09:00", "to": "20:00", "zone": "recipient", "fallback": "Europe/Paris"}
+    assert hours_of("09:00-20:00 recipient:Europe/Paris") == {"hours": own}
+    assert hours_words({"hours": {**own, "days": None}}) == "09:00-20:00 recipient:Europe/Paris"
 
 
 @pytest.mark.parametrize(
@@ -63,13 +69,17 @@ def test_a_batch_is_sent_with_hours(run: Run, api: FakeApi, folder: Path) -> Non
 
 def waits() -> dict[str, Any]:
     """Return what the API says of a job outside of its hours."""
-    return {"waiting_for": "hours", "until": "2026-12-02T08:00:00.000Z", "hours": {**DAY, "days": None}}
+    return {
+        "waiting_for": "hours",
+        "until": "2026-12-02T08:00:00.000Z",
+        "hours": {**DAY, "days": None, "fallback": None},
+    }
 
 
 def test_a_campaign_shows_its_hours_and_until_when_it_waits(run: Run, api: FakeApi) -> None:
     figures = stats("READY", queued=3)
     figures.body["jobs"][0].update(waits())
-    api.answers(campaign("READY", hours={**DAY, "days": ["sat", "sun"]}, jobs=[JOB]), figures)
+    api.answers(campaign("READY", hours={**DAY, "days": ["sat", "sun"], "fallback": None}, jobs=[JOB]), figures)
     done = run("campaign", "show", CAMPAIGN)
     assert "hours        sat,sun 09:00-20:00 Europe/Paris" in done.out
     assert "waiting for  its hours" in done.out

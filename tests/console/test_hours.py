@@ -54,3 +54,16 @@ def test_hours_that_make_no_sense_are_said_at_their_field(console: Console) -> N
         assert got.status == 422
         assert said in got.text
         assert 'id="hours_from-error"' in got.text
+
+
+def test_each_recipients_own_zone_can_be_chosen_until_there_is_a_list(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    own = {"hours_from": "09:00", "hours_to": "20:00", "hours_zone": "Europe/Paris", "hours_own": "1", **ALL}
+    campaign = made(console, **own)
+    page = console.shown(f"/campaigns/{campaign}/edit")
+    assert 'name="hours_own" value="1" checked' in page
+    assert 'name="hours_zone" value="Europe/Paris"' in page
+    assert "each recipient&#39;s own time zone, or else Europe/Paris" in console.shown(f"/campaigns/{campaign}")
+    late = with_list(console)
+    form = {**SAID, **fields(console.shown(f"/campaigns/{late}/edit")), **own}
+    assert console.post(f"/{console.account}/campaigns/{late}/edit", **form).status == 409

@@ -162,14 +162,18 @@ def people(name: str, number: int) -> list[Recipient]:
     return [Recipient(f"{name}{i}@example.com", f"{name}{i}@example.com") for i in range(number)]
 
 
+def numbers(start: str, count: int) -> list[Recipient]:
+    return [Recipient(x, x) for x in (f"{start}{n:04}" for n in range(count))]
+
+
 def test_a_chunk_waits_for_its_own_zone_while_another_is_sent() -> None:
-    hours = Hours(window_of("09:00", "20:00"), "recipient", "UTC", ("Asia/Tokyo", "Europe/Paris"))
+    hours = Hours(window_of("09:00", "20:00"), "recipient", "UTC")
     world = a_world(at(1, 14))  # 22 o'clock in Tokyo
-    job = world.accept(600, hours=replace(hours, zones=()), route=("one",))
-    for number, zone in enumerate(("Asia/Tokyo", "Europe/Paris")):
-        place = (job.id, number)
-        world.records.chunks[place] = replace(world.records.chunks[place], zone=zone)  # type: ignore[attr-defined]
-    world.records.jobs[job.id] = replace(world.job(job.id), hours=hours)  # type: ignore[attr-defined]
+    people = [x for pair in zip(numbers("+8190123", 300), numbers("+3361234", 300), strict=True) for x in pair]
+    job = world.accept(people, hours=hours, channel="sms")
+    assert [x.zone for x in (world.records.chunk(job.id, n) for n in range(2)) if x] == ["Asia/Tokyo", "Europe/Paris"]
+    assert job.hours is not None
+    assert job.hours.zones == ("Asia/Tokyo", "Europe/Paris")
     world.run(seconds=60)
     assert {x.ref.chunk for x in world.oracle.taken} == {1}
     assert world.job(job.id).state is JobState.SENDING
@@ -180,6 +184,29 @@ def test_a_chunk_waits_for_its_own_zone_while_another_is_sent() -> None:
     assert min(x.at for x in world.oracle.taken if x.ref.chunk == 0) >= tokyo
     assert world.counts(job.id) == {"sent": 600}
     world.check()
+
+
+def test_a_job_rests_only_while_all_of_its_zones_are_closed() -> None:
+    world = a_world(at(1, 21))  # 15 o'clock in New York
+    both = [*numbers("+3361234", 1), *numbers("+1212555", 1)]
+    job = world.accept(both, hours=Hours(window_of("09:00", "20:00"), "recipient", "UTC"), channel="sms")
+    world.run(seconds=60)
+    assert [world.job(job.id).closed, world.counts(job.id)] == [False, {"sent": 1, "queued": 1}]
+    night = a_world(at(2, 5))  # 23 o'clock in New York, 18 in Honolulu
+    found = night.accept(both, hours=Hours(window_of("09:00", "20:00"), "recipient", "UTC"), channel="sms")
+    assert (found.closed, found.not_before) == (True, at(2, 9) * 1000)  # Paris is the first to open
+
+
+def test_numbers_of_no_country_have_the_senders_fallback() -> None:
+    world = a_world(at(1, 21))
+    someone = [Recipient("+87077123456", "+87077123456")]  # by satellite
+    job = world.accept(someone, hours=Hours(window_of("09:00", "20:00"), "recipient", "Asia/Tokyo"), channel="sms")
+    assert job.not_before == datetime(2026, 12, 2, 9, tzinfo=ZoneInfo("Asia/Tokyo")).timestamp() * 1000
+
+
+def test_a_job_of_many_zones_never_rests_as_a_whole() -> None:
+    hours = Hours(window_of("09:00", "09:30"), "recipient", "UTC").among(f"Zone/{n}" for n in range(25))
+    assert (hours.zones, hours.first(5), hours.after(5, 7)) == (("*",), 5, 12)
 
 
 def test_a_job_says_that_it_waits_for_its_hours_and_until_when() -> None:

@@ -58,6 +58,22 @@ HOURS: Final = (
         "tests/engine/test_resolve.py::test_outside_of_its_hours_nothing_is_asked_about_when_asking_sends[True]",
     ),
     Mutant(
+        "recipients of several zones share a chunk",
+        1,
+        "shared/domain/lists/ingest.py",
+        "by_zone.setdefault(self._zone_of(one[0]), [])",
+        "by_zone.setdefault('', [])",
+        "tests/domain/test_ingest.py::test_numbers_of_one_country_are_together_and_those_of_a_column_go_first",
+    ),
+    Mutant(
+        "a number is sent to once one zone of its country is open",
+        1,
+        "shared/domain/hours/hours.py",
+        '(zone or self.fallback).split(",")',
+        '(zone or self.fallback).split(",")[:1]',
+        "tests/domain/test_hours.py::test_a_chunk_is_sent_when_it_is_open_in_all_of_its_zones",
+    ),
+    Mutant(
         "quiet hours of an account hold nothing up",
         1,
         CHECKS,

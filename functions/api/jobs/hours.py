@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import RECIPIENT, Hours
 from shared.domain.hours.openings import InvalidHoursError, window_of
 from shared.domain.hours.zones import is_zone
 from shared.web.inputs import Input
@@ -33,11 +33,19 @@ class SendingHours(Input):
     days: Annotated[list[Day], Field(min_length=1, max_length=7)] | None = Field(
         None, description="Days on which they begin; by default all."
     )
-    zone: Annotated[str, Field(min_length=1, max_length=64)] = Field(description="An IANA name, as `Europe/Paris`.")
+    zone: Annotated[str, Field(min_length=1, max_length=64)] = Field(
+        description="An IANA name, as `Europe/Paris`. `recipient`: each recipient's own, by the list's column "
+        "`time_zone`, or else by the country of the phone number."
+    )
+    fallback: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+        None, description="With `recipient`, and only then: the zone of those whose own is not known."
+    )
 
     @model_validator(mode="after")
     def _valid(self) -> Self:
-        if not is_zone(self.zone):
+        if (self.zone == RECIPIENT) != (self.fallback is not None):
+            raise ValueError("Give `fallback` with the zone `recipient`, and only then")
+        if not is_zone(self.fallback or self.zone):
             raise ValueError("The time zone is unknown. Use an IANA name, as `Europe/Paris`")
         try:
             window_of(self.from_, self.to, self.days)
@@ -47,7 +55,7 @@ class SendingHours(Input):
 
     def hours(self) -> Hours:
         """Return them as the engine has them."""
-        return Hours(window_of(self.from_, self.to, self.days), self.zone)
+        return Hours(window_of(self.from_, self.to, self.days), self.zone, self.fallback or "")
 
 
 class HoursView(View):
@@ -56,7 +64,8 @@ class HoursView(View):
     from_: str = Field(serialization_alias="from")
     to: str
     days: list[Day] | None = Field(description="null: all.")
-    zone: str
+    zone: str = Field(description="`recipient`: each recipient's own.")
+    fallback: str | None = Field(description="The zone of recipients whose own is not known.")
 
 
 def hours_view(x: Hours | None) -> HoursView | None:
@@ -64,4 +73,5 @@ def hours_view(x: Hours | None) -> HoursView | None:
     if x is None:
         return None
     told = x.document()
-    return HoursView(from_=told["from"], to=told["to"], days=told.get("days"), zone=x.zone)
+    days, fallback = told.get("days"), x.fallback or None
+    return HoursView(from_=told["from"], to=told["to"], days=days, zone=x.zone, fallback=fallback)

@@ -234,6 +234,7 @@ class Upload:
             likewise.
         region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict`, `sha256`,
             `sheet`, `encoding` and `keep_hidden` as in `uploads.ListRules`.
+        zones: its chunks hold recipients of one zone each.
         hidden: rows of a workbook that its user does not see.
         credential: the lane of its ledgers.
         code: of a file that cannot be used, stable; `detail` a sentence.
@@ -265,6 +266,7 @@ class Upload:
     sheet: str = ""
     encoding: str = ""
     keep_hidden: bool = False
+    zones: bool = False
     hidden: int = 0
     etag: str = ""
     size: int = 0

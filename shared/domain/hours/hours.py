@@ -1,7 +1,8 @@
 """The hours of a campaign, a batch or a policy: a window of some days, in one zone or in each recipient's own."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from shared.domain.hours.openings import DAYS, Opening, Window, after, opening, time_text, window_of
@@ -9,6 +10,10 @@ from shared.domain.times import Millis
 
 RECIPIENT: Final = "recipient"
 """In place of a zone: each recipient's own."""
+ANYWHERE: Final = ("*",)
+"""In place of the zones of a job that has many: some of its messages may be sent at any moment."""
+MOST_ZONES: Final = 24
+"""Zones that a job names, at most: every fold writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +23,8 @@ class Hours:
     Attributes:
         zone: a name of the IANA database, or RECIPIENT.
         fallback: with RECIPIENT: the zone of those whose own is not known; else empty.
-        zones: with RECIPIENT, once recipients are known: the zones of the job's chunks, each as of `Chunk.zone`.
+        zones: with RECIPIENT, once recipients are known: the zones of the job's chunks, each as of `Chunk.zone`, or
+            ANYWHERE.
     """
 
     window: Window
@@ -42,11 +48,23 @@ class Hours:
 
     def first(self, at: Millis) -> Millis:
         """Return the first moment from `at` on at which some chunk of the job may be sent."""
-        zones = self.zones or ("",)
-        return min(opening(self.of(zone), at) for zone in zones)
+        if self.zones == ANYWHERE:
+            return at
+        return min(opening(self.of(zone), at) for zone in self.zones or ("",))
+
+    def among(self, zones: Iterable[str]) -> "Hours":
+        """Return them for a job whose chunks have these zones, each as of `Chunk.zone`; as they are if one zone counts.
+
+        Args:
+            zones: in any order, also repeated.
+        """
+        found = tuple(sorted(set(zones)))
+        return replace(self, zones=found if len(found) <= MOST_ZONES else ANYWHERE) if self.by_recipient else self
 
     def after(self, at: Millis, length: Millis) -> Millis:
         """Return when each zone has been open for some time from `at` on. `length`: that time."""
+        if self.zones == ANYWHERE:
+            return at + length
         return max(after(self.of(zone), at, length) for zone in self.zones or ("",))
 
     def document(self) -> dict[str, Any]:

@@ -328,6 +328,9 @@ def _closed(current: Campaign, changes: Mapping[str, Any]) -> Refused | None:
         return Refused(Reason.UPLOAD_IN_PROGRESS)
     if changes.get("credential", current.credential) != current.credential and (current.ready or current.jobs):
         return Refused(Reason.CAMPAIGN_HAS_LIST)
+    wanted, hours = changes.get("hours"), current.hours
+    if current.ready and wanted is not None and wanted.by_recipient and not (hours is not None and hours.by_recipient):
+        return Refused(Reason.CAMPAIGN_HAS_LIST)
     if current.ready and changes.get("unsubscribe") and not current.unsubscribe:
         return Refused(Reason.CAMPAIGN_HAS_LIST)
     return None

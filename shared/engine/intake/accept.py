@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -19,6 +19,7 @@ from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.namespaces import namespace
+from shared.domain.recipients.number_zones import NumberZones
 from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis, Seconds
 from shared.engine.intake.schedules import Schedules
 from shared.engine.lane.breaker_cache import BreakerCache
@@ -159,9 +160,12 @@ class Acceptor:
             raise ValueError("a job needs a route and a recipient that is not skipped")
         now = int(self._clock.now() * 1000)
         job_id = new_id(now)
+        parts = list(self._parts(request))
+        if request.hours is not None:
+            request = replace(request, hours=request.hours.among(zone for _, zone in parts))
         begin = begin_of(request.hours, max(now, request.not_before))
         ttl = (begin + self._settings.kept_days * DAY_MS) // 1000
-        chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(self._split(request))]
+        chunks = [Chunk(job_id, i, part, ttl, zone) for i, (part, zone) in enumerate(parts)]
         if request.kind == NOTICE and len(chunks) > 1:
             raise ValueError("a run of notices has a single chunk: its notices know their places there")
         usable = self._breaker_cache.open_to(request.route)
@@ -171,6 +175,17 @@ class Acceptor:
         if _counted_later(job):
             ledgers = [replace(x, uncounted=x.folded) for x in ledgers]
         return PreparedJob(job, chunks, ledgers)
+
+    def _parts(self, request: BatchRequest) -> Iterator[tuple[tuple[Recipient, ...], str]]:
+        """Yield the recipients of each chunk with their zone: with hours in their own zones, each chunk has one."""
+        if request.hours is None or not request.hours.by_recipient:
+            yield from ((part, "") for part in self._split(request))
+            return
+        zones, by_zone = NumberZones(), dict[str, list[Recipient]]()
+        for one in request.recipients:
+            by_zone.setdefault("" if one.skip else zones.of(one.key), []).append(one)
+        for zone, mine in by_zone.items():
+            yield from ((part, zone) for part in self._split(replace(request, recipients=tuple(mine))))
 
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
         if request.kind == MAIL:

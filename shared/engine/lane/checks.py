@@ -6,6 +6,7 @@ And whether the job's hours are open. Source: docs/adr/0227.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from shared.domain.hours.hours import ANYWHERE
 from shared.domain.hours.openings import Opening, closing, opening
 from shared.domain.hours.openings import quiet as outside
 from shared.domain.jobs.job import Job
@@ -109,6 +110,8 @@ def openings(job: Job, zone: str, quiet: Mapping[str, str]) -> tuple[Opening, ..
 def opens(job: Job, quiet: Mapping[str, str], now: Millis) -> Millis:
     """Return when some chunk of a job may next be sent; `now` if one may. `quiet`: as of `openings`."""
     zones = job.hours.zones if job.hours is not None else ()
+    if zones == ANYWHERE:
+        return now
     first = min(_opening(openings(job, zone, quiet), now) for zone in zones or ("",))
     return min(first, now + DAY_MS) if quiet else first  # operators may change them meanwhile
 

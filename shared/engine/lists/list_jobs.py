@@ -46,12 +46,12 @@ def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: Millis, 
         settings: for its credential; KeyError if it is no longer declared.
         order: how it is sent; a `not_before` of the past is 0.
     """
-    asked = max(now, order.not_before)
-    begin = begin_of(campaign.hours, asked)
     checkpoint, skipped = upload.checkpoint, sum((upload.skipped or {}).values())
     if checkpoint is None:
         raise ValueError("a list that was not read is no job")
-    accepted = checkpoint.counts.accepted
+    accepted, asked = checkpoint.counts.accepted, max(now, order.not_before)
+    hours = campaign.hours.among(checkpoint.zones) if campaign.hours is not None else None
+    begin = begin_of(hours, asked)
     return replace(
         stand_in(campaign, settings, upload.id, now),
         total=accepted,
@@ -62,7 +62,7 @@ def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: Millis, 
         rate=order.rate,
         not_before=begin if begin > now else 0,
         rests_until=begin if begin > asked else 0,
-        hours=campaign.hours,
+        hours=hours,
         created_by=order.by,
     )
 

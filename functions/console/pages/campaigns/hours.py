@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import RECIPIENT, Hours
 from shared.domain.hours.openings import DAYS, InvalidHoursError, time_text, window_of
 from shared.domain.hours.zones import is_zone
 
@@ -23,12 +23,18 @@ MAX_TYPED: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class TypedHours:
-    """The hours of a form; all empty: at any time. `days`: names of DAYS."""
+    """The hours of a form; all empty: at any time.
+
+    Attributes:
+        days: names of DAYS.
+        own: each recipient's own zone counts, and `zone` only for the others.
+    """
 
     start: str = ""
     end: str = ""
     zone: str = ""
     days: tuple[str, ...] = field(default=DAYS)
+    own: bool = False
 
     @property
     def hours(self) -> Hours | None:
@@ -42,16 +48,18 @@ class TypedHours:
         if not is_zone(self.zone):
             raise ValueError("This time zone is unknown. Type one such as Europe/Berlin.")
         try:
-            return Hours(window_of(self.start, self.end, self.days), self.zone)
+            window = window_of(self.start, self.end, self.days)
         except InvalidHoursError as fault:
             raise ValueError(f"{fault}.") from None
+        return Hours(window, RECIPIENT, self.zone) if self.own else Hours(window, self.zone)
 
 
 def typed(form: Mapping[str, str]) -> TypedHours:
     """Read the fields of a form."""
     start, end, zone = (form.get(f"hours_{name}", "").strip()[:MAX_TYPED] for name in ("from", "to", "zone"))
     end = "24:00" if end == "00:00" else end  # a browser's field of a time has no 24:00
-    return TypedHours(start, end, zone, tuple(day for day in DAYS if form.get(f"day_{day}")))
+    days = tuple(day for day in DAYS if form.get(f"day_{day}"))
+    return TypedHours(start, end, zone, days, own=form.get("hours_own", "") == "1")
 
 
 def again(hours: Hours | None) -> TypedHours:
@@ -60,7 +68,8 @@ def again(hours: Hours | None) -> TypedHours:
         return TypedHours()
     window = hours.window
     days = tuple(DAYS[day] for day in window.days)
-    return TypedHours(time_text(window.start), time_text(window.end), hours.zone, days)
+    zone = hours.fallback if hours.by_recipient else hours.zone
+    return TypedHours(time_text(window.start), time_text(window.end), zone, days, own=hours.by_recipient)
 
 
 def words(hours: Hours | None) -> str:
@@ -69,4 +78,5 @@ def words(hours: Hours | None) -> str:
         return ""
     found = again(hours)
     days = "every day" if len(found.days) == len(DAYS) else ", ".join(NAMES[day] for day in found.days)
-    return f"{found.start} to {found.end} in {found.zone}, {days}"
+    where = f"each recipient's own time zone, or else {found.zone}" if found.own else found.zone
+    return f"{found.start} to {found.end} in {where}, {days}"
