@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo
 
-from shared.domain.hours.zones import change_of_offset, moments, same_offset
+from shared.domain.hours.zones import change_of_offset, moments, same_offset, zone_of
 from shared.domain.times import Millis
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -48,11 +47,6 @@ def read_time(text: str) -> int:
 def time_text(minute: int) -> str:
     """Return minutes since midnight as `HH:MM`."""
     return f"{minute // 60:02}:{minute % 60:02}"
-
-
-@cache
-def _zone(name: str) -> ZoneInfo:
-    return ZoneInfo(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +98,7 @@ class Opening:
 
     def is_open(self, at: Millis) -> bool:
         """Tell whether a moment lies in it."""
-        return self.window.shows(datetime.fromtimestamp(at // 1000, _zone(self.zone)))
+        return self.window.shows(datetime.fromtimestamp(at // 1000, zone_of(self.zone)))
 
     def next(self, at: Millis, *, is_open: bool) -> Millis | None:
         """Return the first moment from `at` on at which it is open, or closed; None: there is none within days.
@@ -115,7 +109,7 @@ class Opening:
             return at
         if self.window.always:
             return None
-        today = datetime.fromtimestamp(at // 1000, _zone(self.zone)).date()
+        today = datetime.fromtimestamp(at // 1000, zone_of(self.zone)).date()
         for n in range(-1, _LOOK_DAYS):
             both = (*self._changes(today + timedelta(days=n)), *self._changes(today + timedelta(days=n + 1)))
             found = [x for x in both if x > at and self.is_open(x) is is_open]
@@ -125,7 +119,7 @@ class Opening:
 
     def _changes(self, day: date) -> list[Millis]:
         """Return the moments of a local day at which it may open or close."""
-        zone, midnight = _zone(self.zone), datetime(day.year, day.month, day.day)  # noqa: DTZ001 - of the zone
+        zone, midnight = zone_of(self.zone), datetime(day.year, day.month, day.day)  # noqa: DTZ001 - of the zone
         marks = {0, self.window.start, self.window.end}
         found = [x for minute in marks for x in moments(midnight + timedelta(minutes=minute), zone)]
         low, high = min(found), moments(midnight + timedelta(days=1), zone)[-1]

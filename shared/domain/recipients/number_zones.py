@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Final
-from zoneinfo import ZoneInfo
+
+from shared.domain.hours.zones import zone_of
 
 _KNOWN: Final = 9
 """Characters of a number in E.164 that decide about its country: `+` and eight digits."""
@@ -48,7 +49,7 @@ def zones_of(country: str) -> str:
     """
     seen: dict[tuple[timedelta | None, ...], str] = {}
     for name in _table().get(country, ()):
-        zone = ZoneInfo(name)
+        zone = zone_of(name)
         seen.setdefault(tuple(at.astimezone(zone).utcoffset() for at in _MOMENTS), name)
     return ",".join(seen.values())
 
