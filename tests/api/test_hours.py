@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shared.domain.accounts import Scope
-from tests.api.conftest import Api
+from tests.api.conftest import SENDER, Api
 from tests.api.test_campaigns import get
 from tests.fakes.clock import FakeClock
 
@@ -144,3 +144,13 @@ def test_a_list_that_was_read_without_zones_is_not_sent_by_them(api: Api) -> Non
     api.listed(name)
     refused = api.call("PATCH", f"/campaigns/{name}", {"hours": OWN})
     assert (refused.status, refused.code) == (409, "campaign_has_list")
+
+
+def test_a_digest_policy_keeps_its_hours(api: Api) -> None:
+    hours = {"from": "09:00", "to": "20:00", "days": ["mon", "tue"], "zone": "Europe/Paris"}
+    made = api.call("PUT", "/digest-policies/acme/", {"from": SENDER, "hours": hours})
+    assert made.json["hours"] == {**hours, "fallback": None}
+    assert api.call("GET", "/digest-policies/acme/").json["hours"] == {**hours, "fallback": None}
+    assert api.call("PUT", "/digest-policies/acme/", {"from": SENDER}).json["hours"] is None
+    refused = api.call("PUT", "/digest-policies/acme/", {"from": SENDER, "hours": OWN})
+    assert (refused.status, refused.fields) == (422, ["hours.zone"])

@@ -74,6 +74,14 @@ HOURS: Final = (
         "tests/domain/test_hours.py::test_a_chunk_is_sent_when_it_is_open_in_all_of_its_zones",
     ),
     Mutant(
+        "a digest is sent outside of its policy's hours",
+        1,
+        "shared/engine/digests/make.py",
+        "hours=None if window.urgent else policy.hours,",
+        "hours=None,",
+        "tests/engine/digests/test_make.py::test_a_digest_waits_for_the_hours_of_its_policy_and_that_of_an_urgent_event_does_not",
+    ),
+    Mutant(
         "quiet hours of an account hold nothing up",
         1,
         CHECKS,

@@ -122,6 +122,8 @@ class PolicyService:
             raise invalid(name, sentence)
         if not is_zone(bare.timezone):
             raise invalid("timezone", "There is no such time zone in the IANA data base.")
+        if bare.hours is not None and bare.hours.by_recipient:
+            raise invalid("hours.zone", "Events tell no zone of their recipients. Name a zone.")
         _check_parts(bare, by)
         _check_templates(bare, by)
         sender = self._sender(draft, by)
