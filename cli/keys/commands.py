@@ -44,7 +44,9 @@ def create_key(
     ] = "",
     scope: Annotated[
         list[Scope] | None,
-        typer.Option(help="A scope of the key. Repeatable. Default: all; for a test or team key, all but admin."),
+        typer.Option(
+            help="A scope of the key. Repeatable. Default: send, read, admin; for a test or team key, send, read."
+        ),
     ] = None,
     stage: Stage = "",
     aws: Aws = False,

@@ -23,6 +23,9 @@ def test_a_campaign_with_hours_shows_them_and_its_job_waits_for_them(console: Co
     said = f"{hours['hours_from']} to {hours['hours_to']} in UTC, every day"
     assert said in console.shown(f"/campaigns/{campaign}")
     assert said in console.shown(f"/campaigns/{campaign}/send")
+    opens = datetime.fromtimestamp(console.api.world.clock.now(), UTC) + timedelta(hours=2)
+    summary = console.shown(f"/campaigns/{campaign}/send")
+    assert f'the last one at <time datetime="{opens:%Y-%m-%dT%H:%M}' in summary
     job = sent(console, campaign)
     page = console.shown(f"/jobs/{job}")
     assert said in page

@@ -74,6 +74,14 @@ HOURS: Final = (
         "tests/domain/test_hours.py::test_a_chunk_is_sent_when_it_is_open_in_all_of_its_zones",
     ),
     Mutant(
+        "a list that was read without zones is sent by them",
+        1,
+        "shared/engine/campaigns/campaigns.py",
+        'zones = _by_recipient(changes.get("hours")) and not _by_recipient(current.hours)',
+        "zones = False",
+        "tests/api/test_hours.py::test_a_list_that_was_read_without_zones_is_not_sent_by_them",
+    ),
+    Mutant(
         "a digest is sent outside of its policy's hours",
         1,
         "shared/engine/digests/make.py",

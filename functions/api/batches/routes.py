@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from functions.api.call import Call
 from functions.api.declined import accepted
+from functions.api.jobs.hours import hours_of
 from functions.api.jobs.routes import SEEN, lister, operations
 from functions.api.requests import NewBatch
 from functions.api.views import AcceptedBatch, JobPage
@@ -73,7 +74,7 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         channel=body.channel,
         speech=body.voice.speech() if body.voice else None,
         region=_region(call),
-        hours=body.hours.hours() if body.hours else None,
+        hours=hours_of(body.hours),
         urgent=body.urgent,
     )
 

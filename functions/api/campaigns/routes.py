@@ -7,7 +7,7 @@ from functions.api.campaigns.requests import CampaignChange, NewCampaign, NewSay
 from functions.api.campaigns.rules import chosen, message_of, owned, refused, state
 from functions.api.campaigns.views import CampaignPage, CampaignView, Deleted, campaign_item, campaign_view
 from functions.api.declined import accepted
-from functions.api.jobs.hours import SendingHours
+from functions.api.jobs.hours import SendingHours, hours_of
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
@@ -62,7 +62,7 @@ def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
         template=stored.id if stored else "",
         template_version=stored.version if stored else 0,
         unsubscribe=body.unsubscribe and channel_of(channel).offers_links,
-        hours=body.hours.hours() if body.hours else None,
+        hours=hours_of(body.hours),
         updated_at=now,
     )
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field
 
-from functions.api.jobs.hours import SendingHours
+from functions.api.jobs.hours import SendingHours, hours_of
 from functions.api.requests import Channel, Line
 from shared.domain.channels.email import EMAIL
 from shared.domain.digests.events import MAX_KEY
@@ -109,8 +109,8 @@ class DigestPolicyBody(Input):
             given["near"] = min(self.near, self.window)
         if "max_age" not in self.model_fields_set:
             given["max_age"] = max(self.max_age, self.window)
-        hours = self.hours.hours() if self.hours is not None else None
-        return {**{name: "" if value is None else value for name, value in given.items()}, "hours": hours}
+        texts = {name: "" if value is None else value for name, value in given.items()}
+        return {**texts, "hours": hours_of(self.hours)}
 
 
 class DigestQuery(Paging):

@@ -58,6 +58,11 @@ class SendingHours(Input):
         return Hours(window_of(self.from_, self.to, self.days), self.zone, self.fallback or "")
 
 
+def hours_of(asked: SendingHours | None) -> Hours | None:
+    """Return what a request says of hours as the engine has it; None for any time."""
+    return asked.hours() if asked is not None else None
+
+
 class HoursView(View):
     """Hours in which messages are sent."""
 

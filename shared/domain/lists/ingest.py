@@ -335,19 +335,27 @@ class Ingest:
         made: list[PackedChunk] = []
         for zone, mine in by_zone.items():
             while mine:
-                rows = [row.cells for row, *_ in mine[:size]]
-                n = _fitting(rows)
-                if self._number == MAX_CHUNKS or self._accepted + n > MAX_LISTED:
-                    self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
+                chunk = self._chunk_of(mine, zone)
+                if chunk is None:
                     return made
-                suspects = [i for i, (_, _, _, asked, _) in enumerate(mine[:n]) if asked]
-                made.append(replace(self._packed(rows[:n], self._table(rows[:n]), suspects), zone=zone))
-                self._look_for_gaps(mine[:n], made[-1].skipped)
-                del mine[:n]
+                made.append(chunk)
         self._zones = tuple(sorted({*self._zones, *by_zone}))
         pending.clear()
         self._weigh_at = 0
         self._save(after, self._invalid, self._duplicates)
+        return made
+
+    def _chunk_of(self, pending: list[_Pending], zone: str) -> PackedChunk | None:
+        """Make a chunk of the first recipients, all of one zone, and take them away; None if the list is too large."""
+        rows = [row.cells for row, *_ in pending[: self._options.size]]
+        n = _fitting(rows)
+        if self._number == MAX_CHUNKS or self._accepted + n > MAX_LISTED:
+            self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
+            return None
+        suspects = [i for i, (_, _, _, asked, _) in enumerate(pending[:n]) if asked]
+        made = replace(self._packed(rows[:n], self._table(rows[:n]), suspects), zone=zone)
+        self._look_for_gaps(pending[:n], made.skipped)
+        del pending[:n]
         return made
 
     def _table(self, rows: list[list[str]]) -> bytes:

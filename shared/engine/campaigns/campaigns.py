@@ -16,6 +16,7 @@ from shared.domain.campaigns import bounce_guard
 from shared.domain.campaigns.campaign import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
+from shared.domain.hours.hours import Hours
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.lists.header import why_absent
@@ -328,12 +329,17 @@ def _closed(current: Campaign, changes: Mapping[str, Any]) -> Refused | None:
         return Refused(Reason.UPLOAD_IN_PROGRESS)
     if changes.get("credential", current.credential) != current.credential and (current.ready or current.jobs):
         return Refused(Reason.CAMPAIGN_HAS_LIST)
-    wanted, hours = changes.get("hours"), current.hours
-    if current.ready and wanted is not None and wanted.by_recipient and not (hours is not None and hours.by_recipient):
-        return Refused(Reason.CAMPAIGN_HAS_LIST)
-    if current.ready and changes.get("unsubscribe") and not current.unsubscribe:
-        return Refused(Reason.CAMPAIGN_HAS_LIST)
-    return None
+    return Refused(Reason.CAMPAIGN_HAS_LIST) if current.ready and _reads_anew(current, changes) else None
+
+
+def _reads_anew(current: Campaign, changes: Mapping[str, Any]) -> bool:
+    """Tell whether a list would have to be read again: for its zones, or for who has unsubscribed."""
+    zones = _by_recipient(changes.get("hours")) and not _by_recipient(current.hours)
+    return zones or (bool(changes.get("unsubscribe")) and not current.unsubscribe)
+
+
+def _by_recipient(hours: Hours | None) -> bool:
+    return hours is not None and hours.by_recipient
 
 
 def state_of(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -161,8 +161,7 @@ class Acceptor:
         now = int(self._clock.now() * 1000)
         job_id = new_id(now)
         parts = list(self._parts(request))
-        if request.hours is not None:
-            request = replace(request, hours=request.hours.among(zone for _, zone in parts))
+        request = _zoned(request, parts)
         begin = begin_of(request.hours, max(now, request.not_before))
         ttl = (begin + self._settings.kept_days * DAY_MS) // 1000
         chunks = [Chunk(job_id, i, part, ttl, zone) for i, (part, zone) in enumerate(parts)]
@@ -244,6 +243,12 @@ class Acceptor:
             planned_at=0 if scheduled else now,
             created_by=request.by,
         )
+
+
+def _zoned(request: BatchRequest, parts: Iterable[tuple[object, str]]) -> BatchRequest:
+    """Return a request whose hours know the zones of its chunks. `parts`: each chunk's recipients, and its zone."""
+    hours = request.hours
+    return replace(request, hours=hours.among(zone for _, zone in parts)) if hours is not None else request
 
 
 def _counted_later(job: Job) -> bool:

@@ -11,6 +11,7 @@ from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.lanes.state import CredentialState
 from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.domain.times import Millis, Seconds
+from shared.engine.intake.schedules import waits
 from shared.engine.reports.message_log import LiveCounts, MessageLog
 from shared.ports import Clock, Records
 
@@ -188,13 +189,18 @@ def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> floa
     return min(total, job.rate or total) or None
 
 
+def _is_closed(job: Job, now: Millis) -> bool:
+    """Tell whether a job waits for its hours, or is about to."""
+    return (job.closed and waits(job, now)) or (job.state in ACTIVE and job.opens(now) > now)
+
+
 def _waiting(job: Job, queued: int, now: Millis, around: JobSurroundings) -> WaitingFor | None:
     is_ready, is_active = job.state is JobState.READY, job.state in ACTIVE
     reasons: tuple[tuple[WaitingFor, bool], ...] = (
-        ("scheduled", is_ready and job.not_before > now and not job.closed),
+        ("scheduled", waits(job, now) and not job.closed),
         ("retry", job.retry is not None),
         ("paused", around.paused and (is_ready or is_active)),
-        ("hours", (is_ready and job.closed and job.not_before > now) or (is_active and job.opens(now) > now)),
+        ("hours", _is_closed(job, now)),
         ("credential", is_ready and around.held),
         ("breaker", is_active and queued > 0 and around.left_alone),
         ("rate", is_active and queued > 0),

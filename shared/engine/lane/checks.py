@@ -99,7 +99,7 @@ def openings(job: Job, zone: str, quiet: Mapping[str, str]) -> tuple[Opening, ..
     """Return what must be open for a chunk of a job to be sent; empty: it may be at any time.
 
     Args:
-        zone: the chunk's.
+        zone: as of `Chunk.zone`.
         quiet: the account's quiet hours, by channel. They are not for test keys, whose messages reach no person.
     """
     hours = job.hours.of(zone) if job.hours is not None else ()

@@ -74,12 +74,25 @@ def confirm(call: ConsoleCall) -> Answer:
         "plan": plan,
         "rate": plan.rate or full,
         "seconds": math.ceil(seconds),
+        "ends": _end(call, found, view, plan, seconds),
         "slots": slots,
         "sender": shown_mailbox(found.message.sender),
         "hours": words(found.hours),
         "obstacles": obstacles,
     }
     return call.services.pages.page(call, "campaigns/confirm.html", context, status=422 if obstacles else 200)
+
+
+def _end(call: ConsoleCall, found: Campaign, view: ListView, plan: SendPlan, seconds: float) -> int:
+    """Return when the last message of a campaign with hours is sent, not before (Unix ms); 0 if it has none.
+
+    `seconds`: that its messages take.
+    """
+    if found.hours is None or not seconds:
+        return 0
+    checkpoint = view.upload.checkpoint
+    hours = found.hours.among(checkpoint.zones) if checkpoint is not None else found.hours
+    return hours.after(max(plan.begin, call.services.now), math.ceil(1000 * seconds))
 
 
 def _unsent(call: ConsoleCall, found: Campaign) -> ListView:

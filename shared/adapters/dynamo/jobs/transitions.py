@@ -70,10 +70,8 @@ def make(
         case Change.RESUME:
             made.resume(job, by)
             made.wait(job.opens(now), now)
-        case Change.GIVE_WAY:
-            made.assign(["rests_until = :now"], {":now": n(now)})
-        case Change.CLOSE:
-            made.wait(now)
+        case Change.GIVE_WAY | Change.CLOSE:
+            made.rest(now, closed=change is Change.CLOSE)
     if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN, Change.GIVE_WAY, Change.CLOSE):
         made.index(job, running=target is not JobState.READY)
     return {**_update(table, job, made.expression, made.condition, made.values), **RETURNING}
@@ -107,10 +105,15 @@ class _Transition:
         self.assign(["planned_at = :now"], {":now": n(now)})
         self.removes += ["stopped", "freed", "rests_until", *(["not_before"] if job.closed else [])]
 
-    def wait(self, opens: Millis, now: Millis = 0) -> None:
+    def wait(self, opens: Millis, now: Millis) -> None:
         """Have a job wait for its hours, unless they are open by `now`."""
         if opens > now:
-            self.assign(["rests_until = :opens", "not_before = :opens"], {":opens": n(opens)})
+            self.rest(opens, closed=True)
+
+    def rest(self, until: Millis, *, closed: bool) -> None:
+        """Have a job rest. `closed`: for its hours."""
+        also = ["not_before = :rests"] if closed else []
+        self.assign(["rests_until = :rests", *also], {":rests": n(until)})
 
     def log(self, job: Job, now: int, archive: int | None) -> None:
         """End a job, and put it into the index `open` if a later check is due."""
