@@ -50,7 +50,7 @@ def create_key(
     scope: Annotated[
         list[Scope] | None,
         typer.Option(
-            help="A scope of the key. Repeatable. Default: send, read and admin; for a test or team key without admin."
+            help="A scope of the key. Repeatable. Default: send, read, admin; for a test or team key, send, read."
         ),
     ] = None,
     network: Annotated[

@@ -180,6 +180,31 @@ def set_region(
         say(f"phone numbers of {owner} need their country code")
 
 
+@account_app.command("quiet-hours")
+def set_quiet(
+    ctx: typer.Context,
+    account: Account,
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="email, sms, voice or whatsapp.")],
+    hours: Annotated[str, typer.Argument(metavar="HOURS", help='"21:00-08:00 Europe/Paris", or none.')],
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Send nothing of an account by a channel in these hours of each day, also if its requests say otherwise.
+
+    Only batches that are marked urgent, by an API key with the scope `urgent`, are sent then.
+    """
+    wanted = "" if hours.lower() == "none" else hours
+    done = _changed(ctx, stage, "quiet", account, aws=aws, channel=channel, quiet=wanted)
+    owner, text = done["account_id"], done["quiet"]
+    if json:
+        emit(done)
+    elif text:
+        say(f"{owner} sends nothing by {channel} from {text}, but for what is urgent")
+    else:
+        say(f"{owner} has no quiet hours for {channel}")
+
+
 @account_app.command("open")
 def open_channel(
     ctx: typer.Context, account: Account, channel: Channels, stage: Stage = "", aws: Aws = False, json: Json = False

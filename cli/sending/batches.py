@@ -14,6 +14,7 @@ from cli.errors import Misused, Unreachable
 from cli.files import text_of
 from cli.output import Json, counted, emit_or_say, say, surroundings, tell
 from cli.sending import jobs, reading
+from cli.sending.hours import Within, hours_of
 from cli.sending.messages import channel_option
 from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
 from shared.domain.channels.channel import Channel
@@ -44,6 +45,7 @@ def send(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="The body as HTML.")] = None,
     text: Annotated[Path | None, typer.Option(metavar="FILE", help="The body as plain text.")] = None,
     name: Annotated[str, typer.Option(help="The batch's name, for people.")] = "",
+    hours: Within = "",
     idempotency_key: Annotated[
         str, typer.Option(metavar="KEY", help="Repeat an earlier call with its key: nothing is sent twice.")
     ] = "",
@@ -65,6 +67,7 @@ def send(
         "--html": html,
         "--text": text,
         "--name": name,
+        "--hours": hours,
     }
     around = surroundings(ctx)
     if file:
@@ -76,6 +79,7 @@ def send(
         body = _body_of_text(by, to_file, text, given)
     else:
         body = _body_of_options(sender, to_file, subject, html, text, name)
+    body |= hours_of(hours)
     key = _key(idempotency_key)
     check_can_ask(around, yes=yes, json=json)
     api = connect(ctx)

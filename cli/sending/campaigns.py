@@ -16,6 +16,7 @@ from cli.lists.listing import Duplicates
 from cli.lists.sources import UTF8, as_csv, names_utf8
 from cli.output import Json, counted, emit, say, surroundings, tables
 from cli.sending import jobs, managing
+from cli.sending.hours import Within, hours_of
 from cli.sending.managing import At, CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from cli.sending.moments import check_time
@@ -69,6 +70,7 @@ def run(
     ] = None,
     drop_duplicates: Annotated[bool, typer.Option(hidden=True)] = False,
     at: At = "",
+    hours: Within = "",
     yes: Yes = False,
     json: Json = False,
 ) -> None:
@@ -82,6 +84,7 @@ def run(
     body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel}
     if credential:
         body["credential_id"] = credential
+    body |= hours_of(hours)
     body |= _message(channel, template, text, stored, subject=subject, sender=sender, reply_to=reply_to)
     chosen = Duplicates.DROP if drop_duplicates else duplicates
     known = {"region": region.upper(), "recipient_column": column, "strict": strict}

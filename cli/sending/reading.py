@@ -7,6 +7,7 @@ import typer
 
 from cli.client import connect, path_of
 from cli.output import Json, counted, emit, say, table, tables
+from cli.sending.hours import hours_words, until_words
 from cli.sending.words import (
     ends_words,
     figures,
@@ -62,7 +63,9 @@ def _facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "messages", f"{found.get('total') or 0:,}: {figures(found.get('counts')) or 'none'}"
     yield "duplicates", f"{counted(duplicates, 'recipient')} left out" if duplicates else ""
     yield "scheduled", text_of_field(found, "scheduled_at")
+    yield "hours", hours_words(found)
     yield "waiting for", waiting_words(found.get("waiting_for"))
+    yield "until", until_words(found)
     yield "ends", ends_words(found)
     yield "stopped", stopped_words(found)
     yield "created", text_of_field(found, "created_at")

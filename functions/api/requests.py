@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from functions.api.html_name import BODY, with_html
+from functions.api.jobs.hours import WHAT, SendingHours
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import CHANNELS
@@ -207,6 +208,10 @@ class NewBatch(Input):
     )
     max_attempts: int = Field(6, ge=1, le=12, description="Attempts that a message may have, over all providers.")
     scheduled_at: Moment | None = Field(None, description="Not before then; within a year.")
+    hours: SendingHours | None = Field(None, description=WHAT)
+    urgent: bool = Field(
+        False, description="Send it also in the account's quiet hours. The API key needs the scope `urgent`."
+    )
     unsubscribe: bool = Field(
         False,
         description="Offer a one-click unsubscription: every message has the headers `List-Unsubscribe` and "

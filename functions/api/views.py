@@ -4,6 +4,7 @@ from datetime import date
 
 from pydantic import Field
 
+from functions.api.jobs.hours import HoursView, hours_view
 from functions.api.requests import SCOPES
 from shared.contracts import Settings
 from shared.domain.jobs.feedback import ProviderEventKind
@@ -83,7 +84,11 @@ class JobView(View):
     on_ambiguous: OnAmbiguous
     rate: float | None = Field(description="Messages per second that the route allows.")
     eta: Time | None = Field(description="When the last message goes out, not before; null while none can.")
-    waiting_for: WaitingFor | None = Field(description="`credential`: another campaign holds it.")
+    waiting_for: WaitingFor | None = Field(
+        description="`credential`: another campaign holds it. `hours`: the hours in which it may be sent."
+    )
+    until: Time | None = Field(description="When what it waits for ends; null if that is not known.")
+    hours: HoursView | None = Field(description="When its messages are sent; null: at any time.")
     created_at: Time
     scheduled_at: Time | None
     stopped_at: Time | None = Field(description="When it was last stopped. A resume keeps it.")
@@ -229,8 +234,10 @@ def progress_view(job: Job, how_far: Headway) -> JobView:
         rate=how_far.rate,
         eta=at(how_far.eta),
         waiting_for=how_far.waiting_for,
+        until=at(how_far.until),
+        hours=hours_view(job.hours),
         created_at=moment(job.created_at),
-        scheduled_at=at(job.not_before),
+        scheduled_at=at(0 if job.closed else job.not_before),
         stopped_at=at(job.stopped_at),
         stop_reason=job.stop_reason or None,
         finished_at=at(job.ended_at),

@@ -9,6 +9,7 @@ many machines of other owners, and even together they cannot keep the account's 
 import hashlib
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Final
@@ -62,6 +63,9 @@ class Scope(StrEnum):
     APPROVE = "approve"
     """Look at campaigns that others have made, and send them."""
 
+    URGENT = "urgent"
+    """Send in the account's quiet hours. No key has it unless it is named."""
+
 
 class KeyRefusal(StrEnum):
     """Why a request with an API key is refused, before what it asks for counts."""
@@ -105,6 +109,7 @@ class Account:
     Attributes:
         own: a person made it for themselves, so its channels without senders are closed until an operator opens them.
         channels: those that an operator has opened.
+        quiet: channel → the quiet part of each day, as `openings.quiet` reads it.
     """
 
     id: str
@@ -115,6 +120,7 @@ class Account:
     region: str = ""
     own: bool = False
     channels: frozenset[str] = frozenset()
+    quiet: Mapping[str, str] = field(default_factory=dict)
 
     def opens(self, channel: str) -> bool:
         """Tell whether it may send by a channel whose messages name no sender."""

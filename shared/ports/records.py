@@ -67,6 +67,7 @@ class Control:
         paused: by an operator, for the account or everything.
         breaker: of the lane that was asked for, a moment old.
         suppressed_at: when an address of the namespace was last suppressed, and unsubscribed (Unix ms); absent: never.
+        quiet: channel → the account's quiet hours, as `openings.quiet` reads them.
         heard: whether the job's account has webhooks.
     """
 
@@ -74,6 +75,7 @@ class Control:
     paused: bool
     breaker: Breaker | None = None
     suppressed_at: Mapping[Reach, int] = field(default_factory=dict)
+    quiet: Mapping[str, str] = field(default_factory=dict)
     heard: bool = True
 
 

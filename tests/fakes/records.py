@@ -33,6 +33,7 @@ class FakeRecords(FakeOpenIndex):
         stats: (account, day, channel, shard) → amounts.
         paused: accounts that an operator paused; an empty name pauses everything.
         heard: namespaces that have webhooks.
+        quiet: account → its quiet hours by channel.
         journal: the events of all accounts.
     """
 
@@ -47,6 +48,7 @@ class FakeRecords(FakeOpenIndex):
         self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
         self.paused: set[str] = set()
         self.heard: set[str] = set()
+        self.quiet: dict[str, dict[str, str]] = {}
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
@@ -132,7 +134,8 @@ class FakeRecords(FakeOpenIndex):
         paused = bool(self.paused & {"", owner(account)})
         name = namespace(account, test=test)
         latest = dict(self.suppressed_at.get(name, {}))
-        return Control(self.jobs.get(job), paused, self._breaker(lane), latest, heard=name in self.heard)
+        quiet = dict(self.quiet.get(owner(account), {}))
+        return Control(self.jobs.get(job), paused, self._breaker(lane), latest, quiet, heard=name in self.heard)
 
     def _breaker(self, lane: str) -> Breaker | None:
         return self._breakers.of(lane) if lane else None
@@ -250,7 +253,7 @@ class FakeRecords(FakeOpenIndex):
             held_by = self.holders.change(stored, change)
             if held_by:
                 return Changed(won=False, job=stored, held_by=held_by)
-            more = written(change, now, reason, event.actor if event and event.actor else stored.resumed_by)
+            more = written(job, change, now, reason, event.actor if event and event.actor else stored.resumed_by)
             held = charge or stored.charge if change is not Change.LOG else ""
             new = replace(stored, state=target, version=stored.version + 1, charge=held, **more)
             self.jobs[job.id] = new

@@ -73,6 +73,9 @@ class Stores(Protocol):
     def hear(self, namespace: str) -> None:
         """Let a namespace have an endpoint."""
 
+    def quiet(self, account: str, channel: str, text: str) -> None:
+        """Set an account's quiet hours of a channel."""
+
     def switch(self, credential: str, switches: Switches) -> None:
         """Set what operators may set of a credential."""
 
@@ -131,6 +134,10 @@ class FakeStores:
 
     def expire(self, job: str) -> None:
         del self.records.jobs[job]
+
+    def quiet(self, account: str, channel: str, text: str) -> None:
+        """Set an account's quiet hours of a channel."""
+        self.records.quiet.setdefault(account, {})[channel] = text
 
     def unpause(self, account: str) -> None:
         self.holds.resume(account)

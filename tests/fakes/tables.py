@@ -169,6 +169,16 @@ class MotoStores:
         """End a pause."""
         self.switchboard.resume(Switch(account=account), by=SYSTEM, reason="why")
 
+    def quiet(self, account: str, channel: str, text: str) -> None:
+        """Set an account's quiet hours of a channel."""
+        self.client.update_item(
+            TableName=self.tables.records,
+            Key=keys.account_control(account),
+            UpdateExpression="SET #quiet = :quiet",
+            ExpressionAttributeNames={"#quiet": codec.quiet_name(channel)},
+            ExpressionAttributeValues={":quiet": codec.s(text)},
+        )
+
     def switch(self, credential: str, switches: Switches) -> None:
         """Set what operators may set of a credential."""
         switch = Switch(credential=credential)

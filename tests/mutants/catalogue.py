@@ -12,6 +12,7 @@ from tests.mutants.endpoints import ENDPOINTS
 from tests.mutants.gathering import GATHERING
 from tests.mutants.guarded import GUARDED
 from tests.mutants.hooks import HOOKS
+from tests.mutants.hours import HOURS
 from tests.mutants.lists import LISTS
 from tests.mutants.logins import LOGINS
 from tests.mutants.losses import LOSSES
@@ -51,6 +52,7 @@ MUTANTS: Final = (
     *MAILS,
     *GATHERING,
     *HOOKS,
+    *HOURS,
     *ENDPOINTS,
     *DOORS,
     *GUARDED,

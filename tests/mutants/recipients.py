@@ -246,8 +246,8 @@ RECIPIENTS: Final = (
         "a list that was read without a look is sent with an offer",
         11,
         "shared/engine/campaigns/campaigns.py",
-        'if current.ready and changes.get("unsubscribe") and not current.unsubscribe:',
-        'if current.uploading and changes.get("unsubscribe") and not current.unsubscribe:',
+        'zones or (bool(changes.get("unsubscribe")) and not current.unsubscribe)',
+        "zones",
         "tests/api/test_unsubscribed.py::test_a_list_that_was_read_without_a_look_is_not_sent_with_an_offer",
     ),
     # 6: one bad row

@@ -74,8 +74,8 @@ SWITCHES: Final = (
         "a campaign that gave way waits for the sweeper",
         3,
         TURNS,
-        "if 0 < seconds <= LONGEST_S:",
-        "if 0 > seconds:",
+        "if seconds > 0:",
+        "if 0 > seconds > 1:",
         f"{LOOKED_AT}::test_the_first_returns_when_its_retry_is_due",
     ),
     Mutant(

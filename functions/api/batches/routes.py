@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from functions.api.call import Call
 from functions.api.declined import accepted
+from functions.api.jobs.hours import hours_of
 from functions.api.jobs.routes import SEEN, lister, operations, owned, reader
 from functions.api.requests import NewBatch
 from functions.api.views import AcceptedBatch, JobPage, JobView
@@ -22,6 +23,8 @@ from shared.web.routing import Nothing, Route, section
 
 def create(call: Call[Nothing, NewBatch]) -> Answer:
     """Accept a batch. Nothing is stored unless it is accepted."""
+    if call.body.urgent and Scope.URGENT not in call.key.scopes:
+        raise Problem("missing_scope", f"`urgent` needs an API key with the scope `{Scope.URGENT.value}`.")
     key = idempotency_key(call)
     fingerprint = fingerprint_of(call)
     try:
@@ -72,6 +75,8 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         channel=body.channel,
         speech=body.voice.speech() if body.voice else None,
         region=_region(call),
+        hours=hours_of(body.hours),
+        urgent=body.urgent,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,9 @@ from functions.api.views import Counts, JobView, Restarted, Tally
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.times import Millis
 from shared.web.views import Time, View, moment
+
+LATER: Final = ("scheduled", "hours")
+"""Waits of jobs that begin at a time that is known."""
 
 
 class SentList(View):
@@ -129,10 +132,10 @@ def _eta(jobs: Sequence[JobView]) -> datetime | None:
     time begins then, or after them.
     """
     going = [(x.eta, timedelta(seconds=_left(x) / x.rate), x) for x in jobs if x.eta is not None and x.rate]
-    running = [(eta, needs) for eta, needs, x in going if x.waiting_for != "scheduled"]
+    running = [(eta, needs) for eta, needs, x in going if x.waiting_for not in LATER]
     end = _end(running) if running else None
     for eta, needs, x in sorted(going, key=lambda found: found[0] - found[1]):
-        if x.waiting_for == "scheduled":
+        if x.waiting_for in LATER:
             end = max(end, eta - needs) + needs if end is not None else eta
     return end
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.fields import Fields
+from shared.domain.hours.hours import Hours
 from shared.domain.ids import is_small
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs import details as detail_codec
@@ -50,6 +51,19 @@ def text(item: Mapping[str, Any], name: str, default: str = "") -> str:
 def binary(item: Mapping[str, Any], name: str) -> bytes:
     """Read a binary attribute: bytes from a client; base64 text in stream records is decoded before."""
     return bytes(item[name]["B"])
+
+
+_QUIET: Final = "quiet_"
+
+
+def quiet(control: Mapping[str, Any]) -> dict[str, str]:
+    """Read an account's quiet hours by channel from its control."""
+    return {name[len(_QUIET) :]: value["S"] for name, value in control.items() if name.startswith(_QUIET)}
+
+
+def quiet_name(channel: str) -> str:
+    """Return the attribute of an account's control that holds its quiet hours of a channel."""
+    return _QUIET + channel
 
 
 # Ledgers. Absent means the default, which keeps an item of 500 cells within one write unit.
@@ -171,7 +185,7 @@ def _figures(values: Sequence[int]) -> Item:
 
 _JOB: Final = Fields(
     Job,
-    apart=("counts", "by", "policy", "rate", "retry"),
+    apart=("counts", "by", "policy", "rate", "retry", "hours"),
     always=(
         *("id", "account", "kind", "channel", "route", "providers", "total", "chunks", "created_at", "ttl", "state"),
         "version",
@@ -201,6 +215,8 @@ def job_item(x: Job) -> Item:
         out["deferred_after"] = n(x.policy.deferred_after)
     if x.rate is not None:
         out["rate"] = n(x.rate)
+    if x.hours is not None:
+        out["hours"] = s(x.hours.text())
     return out
 
 
@@ -214,6 +230,7 @@ def job(item: Mapping[str, Any]) -> Job:
         policy=Policy(deferred_after=deferred_after, **_POLICY.read(item)),
         rate=float(item["rate"]["N"]) if "rate" in item else None,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
+        hours=Hours.read(text(item, "hours")) if "hours" in item else None,
         **_JOB.read(item),
     )
 
@@ -251,6 +268,8 @@ def open_slot(x: Job, *, running: bool) -> str:
 def chunk_item(x: Chunk, content: bytes | None = None) -> Item:
     """Return a chunk's item. `content`: the job's packed content, if it is stored here and not in its own item."""
     item: Item = {**keys.chunk(x.job, x.number), "recipients": {"B": chunk_codec.pack(x.recipients)}, "ttl": n(x.ttl)}
+    if x.zone:
+        item["zone"] = s(x.zone)
     return item if content is None else item | {"data": {"B": content}}
 
 
@@ -261,6 +280,7 @@ def chunk(item: Mapping[str, Any]) -> Chunk:
         number=int(item["sk"]["S"][len(keys.CHUNK_PREFIX) :]),
         recipients=chunk_codec.unpack(binary(item, "recipients")),
         ttl=number(item, "ttl"),
+        zone=text(item, "zone"),
     )
 
 

@@ -18,6 +18,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.channels.sms import SMS
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
+from shared.domain.hours.hours import Hours
 from shared.domain.lists.gaps import LANDLINES, Gap
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
@@ -102,6 +103,7 @@ class Campaign:
         guard_off: its owner has overridden the bounce guard, for good.
         unsubscribe: e-mail: offer one-click unsubscription, and leave out who has used it.
         asked: a request for approval of its unsent list; `decided`: the end of the last one. Any change drops both.
+        hours: when its messages may be sent; None: at any time.
     """
 
     id: str
@@ -120,6 +122,7 @@ class Campaign:
     jobs: tuple[str, ...] = ()
     guard_off: bool = False
     unsubscribe: bool = True
+    hours: Hours | None = None
     updated_at: int = 0
     version: int = 1
     asked: Asked | None = None
@@ -254,6 +257,7 @@ class Upload:
             likewise.
         region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict`, `sha256`,
             `sheet`, `encoding` and `keep_hidden` as in `uploads.ListRules`.
+        zones: its chunks hold recipients of one zone each.
         hidden: rows of a workbook that its user does not see.
         credential: the lane of its ledgers.
         code: of a file that cannot be used, stable; `detail` a sentence.
@@ -285,6 +289,7 @@ class Upload:
     sheet: str = ""
     encoding: str = ""
     keep_hidden: bool = False
+    zones: bool = False
     hidden: int = 0
     etag: str = ""
     size: int = 0

@@ -17,6 +17,7 @@ from shared.domain.campaigns.approval import ApprovalPolicy, Asked, Decided, Dec
 from shared.domain.campaigns.campaign import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
+from shared.domain.hours.hours import Hours
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.lists import gaps
@@ -32,7 +33,6 @@ from shared.engine.lists.list_jobs import Order, answer_of, content_of, job_of, 
 from shared.engine.spender import Spender
 from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Stored
 
-DAY_SECONDS: Final = DAY_MS // 1000
 TRIES: Final = 5
 """Compare-and-swaps of a campaign that others also change."""
 _LOG: Final = logging.getLogger(__name__)
@@ -314,8 +314,10 @@ class CampaignControl:
         waiting = checkpoint.counts.accepted - sum((upload.skipped or {}).values()) if checkpoint else 0
         slots = channel_of(campaign.channel).slots(campaign.message.body)
         rate = order.rate or self._settings.credential(campaign.credential).rate
-        days = waiting * slots / rate / DAY_SECONDS
-        left = (upload.ttl * 1000 - max(self._now(), order.not_before)) / DAY_MS
+        begin = max(self._now(), order.not_before)
+        needs = round(1000 * waiting * slots / rate)
+        days = (needs if campaign.hours is None else campaign.hours.after(begin, needs) - begin) / DAY_MS
+        left = (upload.ttl * 1000 - begin) / DAY_MS
         if days <= left:
             return None
         sentence = f"Sending takes {days:.1f} days at this rate, and the list is kept for {left:.1f} more days."
@@ -352,11 +354,11 @@ class CampaignControl:
     ) -> Sent | Replay | Mismatch | Refused | None:
         """Make the job, and have it started. `spent`: the policy, and with this list's rows counted."""
         now = self._now()
-        not_before = order.not_before if order.not_before > now else 0
-        made_of = job_of(campaign, upload, self._settings, now, replace(order, not_before=not_before))
+        made_of = job_of(campaign, upload, self._settings, now, order)
         job = self._charged(campaign, upload, made_of)
         if isinstance(job, Refused):
             return job
+        not_before = job.not_before
         answer = answer_of(job)
         key = _record(campaign, order, answer, max(now, not_before))
         self._schedules.announce(job)
@@ -494,9 +496,17 @@ def _closed(current: Campaign, changes: Mapping[str, Any]) -> Refused | None:
         return Refused(Reason.UPLOAD_IN_PROGRESS)
     if changes.get("credential", current.credential) != current.credential and (current.ready or current.jobs):
         return Refused(Reason.CAMPAIGN_HAS_LIST)
-    if current.ready and changes.get("unsubscribe") and not current.unsubscribe:
-        return Refused(Reason.CAMPAIGN_HAS_LIST)
-    return None
+    return Refused(Reason.CAMPAIGN_HAS_LIST) if current.ready and _reads_anew(current, changes) else None
+
+
+def _reads_anew(current: Campaign, changes: Mapping[str, Any]) -> bool:
+    """Tell whether a list would have to be read again: for its zones, or for who has unsubscribed."""
+    zones = _by_recipient(changes.get("hours")) and not _by_recipient(current.hours)
+    return zones or (bool(changes.get("unsubscribe")) and not current.unsubscribe)
+
+
+def _by_recipient(hours: Hours | None) -> bool:
+    return hours is not None and hours.by_recipient
 
 
 def state_of(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:

@@ -23,6 +23,7 @@ from shared.domain.digests.window import DigestWindow, WindowState, processed
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import DIGEST, Policy
 from shared.domain.jobs.prepared import PreparedJob
+from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import TEST
 from shared.domain.recipients.reader import RecipientFault
 from shared.domain.recipients.suppressions import reaches
@@ -214,6 +215,7 @@ class DigestMaker:
             name=window.key,
             kind=DIGEST,
             ordered=default == Routing.ORDERED,
+            hours=None if window.urgent else policy.hours,
         )
 
     def _route(self, window: DigestWindow, policy: DigestPolicy) -> tuple[str, ...]:
@@ -228,6 +230,8 @@ class DigestMaker:
         return (TEST_CREDENTIAL,) if window.test else route
 
     def _point(self, made: PreparedJob) -> None:
+        if made.job.state is not JobState.ENQUEUED:
+            return  # it waits for its hours, and the stream of jobs has it brought back
         try:
             send_pointers(self._lanes, made.job, made.ledgers)
         except Retriable:  # the job is accepted; the sweeper sends the pointers

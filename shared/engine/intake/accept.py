@@ -3,7 +3,7 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,6 +11,7 @@ from shared.contracts import Settings, pointer
 from shared.domain.audit import Act, Event, audited
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
+from shared.domain.hours.hours import Hours, begin_of
 from shared.domain.ids import new_id, small_id
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
@@ -20,6 +21,7 @@ from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.namespaces import namespace
+from shared.domain.recipients.number_zones import NumberZones
 from shared.domain.recipients.phones import country_of
 from shared.domain.spending.limits import Charge, Exceeded
 from shared.domain.spending.prices import country_by_number
@@ -49,6 +51,8 @@ class BatchRequest:
         kind: of the job; NOTICE: it is a run, so that its ledgers note what its notices were informed of. MAIL: each
             recipient has a chunk and a schedule of its own.
         tries: the campaign that it tries out, for the audit log; empty: the request has no entry.
+        hours: when its messages may be sent; None: at any time.
+        urgent: the account's quiet hours do not hold it up.
         due: of a MAIL, when each recipient's first attempt is due, Unix milliseconds; empty: at once.
     """
 
@@ -68,6 +72,8 @@ class BatchRequest:
     ordered: bool = False
     kind: str = BATCH
     tries: str = ""
+    hours: Hours | None = None
+    urgent: bool = False
     due: tuple[Millis, ...] = ()
 
 
@@ -130,7 +136,7 @@ class Acceptor:
         answer = _answer(job, request.recipients)
         key = None
         if request.idempotency_key:
-            due = max(job.created_at, request.not_before)
+            due = max(job.created_at, job.not_before)
             key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
         charge = self.charge(request)
         if self._schedules is not None:
@@ -201,12 +207,14 @@ class Acceptor:
         if not request.route or not _wanted(request):
             raise ValueError("a job needs a route and a recipient that is not skipped")
         now = int(self._clock.now() * 1000)
-        parts = self._split(request)
-        counted_later = len(parts) == 1 and _counted_later(request, now)
+        parts = list(self._parts(request))
+        request = _zoned(request, parts)
+        begin = begin_of(request.hours, max(now, request.not_before))
+        counted_later = len(parts) == 1 and begin <= now and _counted_later(request)
         small = counted_later and not self._settings.small_jobs_apart
         job_id = small_id(new_id(now)) if small else new_id(now)
-        ttl = (max(now, request.not_before) + self._settings.kept_days * DAY_MS) // 1000
-        chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(parts)]
+        ttl = (begin + self._settings.kept_days * DAY_MS) // 1000
+        chunks = [Chunk(job_id, i, part, ttl, zone) for i, (part, zone) in enumerate(parts)]
         if request.kind == NOTICE and len(chunks) > 1:
             raise ValueError("a run of notices has a single chunk: its notices know their places there")
         usable = self._breaker_cache.open_to(request.route)
@@ -216,6 +224,17 @@ class Acceptor:
         if counted_later:
             ledgers = [replace(x, uncounted=x.folded) for x in ledgers]
         return PreparedJob(job, chunks, ledgers)
+
+    def _parts(self, request: BatchRequest) -> Iterator[tuple[tuple[Recipient, ...], str]]:
+        """Yield the recipients of each chunk with their zone: with hours in their own zones, each chunk has one."""
+        if request.hours is None or not request.hours.by_recipient:
+            yield from ((part, "") for part in self._split(request))
+            return
+        zones, by_zone = NumberZones(), dict[str, list[Recipient]]()
+        for one in request.recipients:
+            by_zone.setdefault("" if one.skip else zones.of(one.key), []).append(one)
+        for zone, mine in by_zone.items():
+            yield from ((part, zone) for part in self._split(replace(request, recipients=tuple(mine))))
 
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
         if request.kind == MAIL:
@@ -243,7 +262,9 @@ class Acceptor:
         return replace(made, told=bytes(len(made.cells)), not_after=min(limits, default=0), not_before=due)
 
     def _job(self, request: BatchRequest, job_id: str, now: Millis, ttl: int, ledgers: Sequence[Ledger]) -> Job:
-        scheduled = request.not_before > now
+        asked = max(now, request.not_before)
+        begin = begin_of(request.hours, asked)
+        scheduled = begin > now
         counts = [sum(column) for column in zip(*(rules.histogram(x.cells) for x in ledgers), strict=True)]
         return Job(
             id=job_id,
@@ -265,16 +286,24 @@ class Acceptor:
             sender=request.content.sender.address,
             subject=request.content.subject[:100],
             duplicates=request.duplicates,
-            not_before=request.not_before if scheduled else 0,
+            not_before=begin if scheduled else 0,
+            rests_until=begin if begin > asked else 0,
+            hours=request.hours,
+            urgent=request.urgent,
             planned_at=0 if scheduled else now,
             created_by=request.by,
         )
 
 
-def _counted_later(request: BatchRequest, now: Millis) -> bool:
-    """Return whether a job's first fold counts it in the stats, as it comes soon. `now`: Unix milliseconds."""
-    due = request.not_before <= now
-    return request.kind == BATCH and not request.test and len(request.recipients) <= EXPRESS and due
+def _zoned(request: BatchRequest, parts: Iterable[tuple[object, str]]) -> BatchRequest:
+    """Return a request whose hours know the zones of its chunks. `parts`: each chunk's recipients, and its zone."""
+    hours = request.hours
+    return replace(request, hours=hours.among(zone for _, zone in parts)) if hours is not None else request
+
+
+def _counted_later(request: BatchRequest) -> bool:
+    """Return whether a job that begins now is counted in the stats by its first fold."""
+    return request.kind == BATCH and not request.test and len(request.recipients) <= EXPRESS
 
 
 def _wanted(request: BatchRequest) -> bool:

@@ -91,6 +91,8 @@ class Intake:
     def batch(self, asked: SendRequest) -> BatchRequest:
         """Return what the engine accepts; reads senders and suppressions, writes nothing."""
         by = channel_of(asked.channel)
+        if asked.hours is not None and asked.hours.by_recipient and not by.numbers:
+            raise invalid("hours.zone", f"{by.noun} of a batch tells no zone. Name one, or send a campaign.")
         found = self._numbered(asked, by) if by.numbers else self._mailed(asked)
         if all(r.skip for r in found.recipients):
             read = by.reader(asked.region)
@@ -112,6 +114,8 @@ class Intake:
             idempotency_key=asked.idempotency_key,
             fingerprint=asked.fingerprint,
             by=asked.by,
+            hours=asked.hours,
+            urgent=asked.urgent,
         )
 
     @as_value

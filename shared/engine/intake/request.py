@@ -8,6 +8,7 @@ from enum import StrEnum
 from shared.contracts import Routing
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Attachment, Speech
+from shared.domain.hours.hours import Hours
 from shared.domain.jobs.job import Policy
 from shared.domain.namespaces import namespace
 
@@ -37,6 +38,8 @@ class SendRequest:
         fingerprint: hash of the request, for the key.
         channel: what it is sent by.
         speech: of a call: how `text` is said.
+        hours: when its messages may be sent; None: at any time.
+        urgent: the account's quiet hours do not hold it up.
         region: country whose numbers need no country code; empty: all need one.
     """
 
@@ -65,6 +68,8 @@ class SendRequest:
     channel: str = EMAIL.name
     speech: Speech | None = None
     region: str = ""
+    hours: Hours | None = None
+    urgent: bool = False
 
     @property
     def namespace(self) -> str:

@@ -85,10 +85,13 @@ class CampaignQueue:
         return True
 
     def come_back(self, job: str, at: Millis) -> None:
-        """Have a campaign that gave way looked at when its next try is due."""
+        """Have a job that gave way, or waits for its hours, looked at when it is due.
+
+        A message that comes at once makes a schedule for what is due later than a message can wait.
+        """
         seconds = (at - self._now()) / 1000
-        if 0 < seconds <= LONGEST_S:
-            self._queue.send([due(job)], delay=seconds)
+        if seconds > 0:
+            self._queue.send([due(job)], delay=seconds if seconds <= LONGEST_S else 0)
 
     def _may_be_over(self, job: Job, now: Millis) -> bool:
         """Tell whether the first tries of a job may be over: its last chunk, which begins last, is read."""

@@ -11,10 +11,11 @@ from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.lanes.state import CredentialState
 from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.domain.times import Millis, Seconds
+from shared.engine.intake.schedules import waits
 from shared.engine.reports.message_log import LiveCounts, MessageLog
 from shared.ports import Clock, Records
 
-WaitingFor = Literal["scheduled", "paused", "credential", "breaker", "rate", "retry"]
+WaitingFor = Literal["scheduled", "hours", "paused", "credential", "breaker", "rate", "retry"]
 
 
 class CredentialReader(Protocol):
@@ -56,12 +57,14 @@ class Headway:
         rate: messages per second that its route allows; None while it allows none.
         eta: Unix milliseconds at which the last message goes out, not before; 0 while none can, or none is left.
         waiting_for: what it waits for.
+        until: Unix milliseconds until which it waits, if that is known; else 0.
     """
 
     live: LiveCounts
     rate: float | None
     eta: Millis
     waiting_for: WaitingFor | None
+    until: Millis = 0
 
 
 def progress(
@@ -76,7 +79,8 @@ def progress(
     found = live or _folded(job, now)
     rate = _rate(job, settings, around.present)
     waiting = _waiting(job, found.counts["queued"], now, around)
-    return Headway(found, rate, _eta(job, found.counts, rate, waiting, now + 1000 * around.ahead), waiting)
+    eta = _eta(job, found.counts, rate, waiting, now + 1000 * around.ahead)
+    return Headway(found, rate, eta, waiting, _until(job, waiting, now))
 
 
 class ProgressReader:
@@ -160,10 +164,21 @@ def _folded(job: Job, now: Millis) -> LiveCounts:
 def _eta(job: Job, counts: Mapping[str, int], rate: float | None, waiting: WaitingFor | None, begin: float) -> Millis:
     """Return when a job's last message goes out; 0 if it does not send, or none are left."""
     left = counts["queued"] + counts["sending"]
-    moving = (job.state in ACTIVE or waiting == "scheduled") and waiting not in {"paused", "breaker"}
+    moving = (job.state in ACTIVE or waiting in {"scheduled", "hours"}) and waiting not in {"paused", "breaker"}
     if not left or not rate or not moving:
         return 0
-    return int(max(begin, job.not_before) + 1000 * left / rate)
+    first, needs = int(max(begin, job.not_before)), round(1000 * left / rate)
+    return job.hours.after(first, needs) if job.hours is not None else first + needs
+
+
+def _until(job: Job, waiting: WaitingFor | None, now: Millis) -> Millis:
+    """Return until when a job waits for its time or its hours; 0 if it waits for something else."""
+    match waiting:
+        case "scheduled":
+            return job.not_before
+        case "hours":
+            return max(job.rests_until if job.closed else 0, job.opens(now))
+    return 0
 
 
 def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> float | None:
@@ -174,12 +189,18 @@ def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> floa
     return min(total, job.rate or total) or None
 
 
+def _is_closed(job: Job, now: Millis) -> bool:
+    """Tell whether a job waits for its hours, or is about to."""
+    return (job.closed and waits(job, now)) or (job.state in ACTIVE and job.opens(now) > now)
+
+
 def _waiting(job: Job, queued: int, now: Millis, around: JobSurroundings) -> WaitingFor | None:
     is_ready, is_active = job.state is JobState.READY, job.state in ACTIVE
     reasons: tuple[tuple[WaitingFor, bool], ...] = (
-        ("scheduled", is_ready and job.not_before > now),
+        ("scheduled", waits(job, now) and not job.closed),
         ("retry", job.retry is not None),
         ("paused", around.paused and (is_ready or is_active)),
+        ("hours", _is_closed(job, now)),
         ("credential", is_ready and around.held),
         ("breaker", is_active and queued > 0 and around.left_alone),
         ("rate", is_active and queued > 0),

@@ -1,16 +1,27 @@
-"""The reads before each claim: the job, the switches, the breaker, and recipients that must get no more (L2)."""
+"""The reads before each claim: the job, the switches, the breaker, and recipients that must get no more (L2).
+
+And whether the job's hours are open. Source: docs/adr/0227.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from shared.domain.hooks.endpoint import UNHEARD_S
+from shared.domain.hours.hours import ANYWHERE
+from shared.domain.hours.openings import Opening, closing, opening
+from shared.domain.hours.openings import quiet as outside
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import ACTIVE, Change, JobState
 from shared.domain.recipients.suppressions import Reach
+from shared.domain.times import DAY_MS, Millis
 from shared.engine.lane.access import LaneStores
 from shared.engine.lane.admission import Admission
 from shared.engine.lane.lease import Lease
 from shared.engine.suppression.left_out import DNS_AGAIN_MS, LeavingOut
 from shared.ports import Clock, Control, DnsUnanswered
+
+NEVER: Final[Millis] = 2**53
+"""Later than any moment: what never closes."""
 
 
 class ClaimCheck:
@@ -37,16 +48,40 @@ class ClaimCheck:
         lease.unheard_until = 0.0 if control.heard else self._clock.now() + UNHEARD_S
         if job.state not in ACTIVE or control.paused:
             return False
-        if job.state is JobState.ENQUEUED and lease.unbegun is None:
-            changed = self._records.change(job, Change.START, int(self._clock.now() * 1000))
-            if changed.job is None or changed.job.state is not JobState.SENDING:
-                return False
-            lease.job = changed.job
+        if not self._is_open(lease, job, control) or not self._begun(lease, job):
+            return False
         if not self._leave_out(lease, job, control.suppressed_at):
             return False
         self._admission.see(control.breaker)
         lease.leave = not self._admission.admit(lease.ledger.owner)
         return not lease.leave
+
+    def _is_open(self, lease: Lease, job: Job, control: Control) -> bool:
+        """Tell whether its hours let a chunk be sent now. Else the job waits for them, or only the chunk for its own.
+
+        A job of which no chunk may be sent becomes READY, and is planned when the first may.
+        """
+        now = int(self._clock.now() * 1000)
+        quiet = control.quiet
+        at = wait_of(lease, job, quiet, now)
+        if at <= now:
+            return True
+        first = opens(job, quiet, now)
+        if first > now:
+            lease.paused = True
+            lease.job = self._records.change(job, Change.CLOSE, first).job or job
+        else:
+            lease.throttled_until = at
+        return False
+
+    def _begun(self, lease: Lease, job: Job) -> bool:
+        """Tell whether a job is SENDING, by this read or now, or is to be with its lease."""
+        if job.state is JobState.ENQUEUED and lease.unbegun is None:
+            changed = self._records.change(job, Change.START, int(self._clock.now() * 1000))
+            if changed.job is None or changed.job.state is not JobState.SENDING:
+                return False
+            lease.job = changed.job
+        return True
 
     def _leave_out(self, lease: Lease, job: Job, latest: Mapping[Reach, int]) -> bool:
         """Read which recipients must get no more; False if that is not known, and the lease puts its recipients off."""
@@ -60,3 +95,43 @@ class ClaimCheck:
                 return False
             lease.saw(left_out, latest, now)
         return True
+
+
+def openings(job: Job, zone: str, quiet: Mapping[str, str]) -> tuple[Opening, ...]:
+    """Return what must be open for a chunk of a job to be sent; empty: it may be at any time.
+
+    Args:
+        zone: as of `Chunk.zone`.
+        quiet: the account's quiet hours, by channel. They are not for test keys, whose messages reach no person.
+    """
+    hours = job.hours.of(zone) if job.hours is not None else ()
+    text = "" if job.urgent or job.test else quiet.get(job.channel, "")
+    return (*hours, outside(text)) if text else hours
+
+
+def opens(job: Job, quiet: Mapping[str, str], now: Millis) -> Millis:
+    """Return when some chunk of a job may next be sent; `now` if one may. `quiet`: as of `openings`."""
+    zones = job.hours.zones if job.hours is not None else ()
+    if zones == ANYWHERE:
+        return now
+    first = min(_opening(openings(job, zone, quiet), now) for zone in zones or ("",))
+    return min(first, now + DAY_MS) if quiet else first  # operators may change them meanwhile
+
+
+def wait_of(lease: Lease, job: Job, quiet: Mapping[str, str], now: Millis) -> Millis:
+    """Return when a lease's chunk may next be sent, `now` if it may; the lease then knows until when.
+
+    `quiet`: as of `openings`.
+    """
+    if now < lease.closes and lease.quiet == quiet:
+        return now
+    of = openings(job, lease.chunk.zone, quiet)
+    at = _opening(of, now)
+    if at <= now:
+        end = closing(of, now) if of else None
+        lease.closes, lease.quiet = NEVER if end is None else end, quiet
+    return at
+
+
+def _opening(of: Sequence[Opening], now: Millis) -> Millis:
+    return opening(of, now) if of else now

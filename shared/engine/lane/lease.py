@@ -1,5 +1,6 @@
 """A lease in progress: its chunk, the recipients of its next window, and the results of the last one (L2, L3)."""
 
+import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -123,6 +124,10 @@ class Lease:
     """When addresses of the account were last suppressed, and unsubscribed, as that look has surely seen."""
     end: float = 0.0
     """Unix seconds by which the next window is to be claimed, or the lease to be ended: it runs out a margin later."""
+    closes: int = 0
+    """Unix milliseconds from which on no call may begin, for its hours; 0 before that is known."""
+    quiet: Mapping[str, str] = field(default_factory=dict)
+    """The account's quiet hours by which `closes` was found."""
     lost: bool = False
     """Another has taken it over."""
     unbegun: Ledger | None = None
@@ -140,6 +145,11 @@ class Lease:
     def may_call(self) -> bool:
         """Whether calls of windows that were claimed may still begin."""
         return self.job.state in ACTIVE and not (self.paused or self.leave or self.lost or self.cut_short)
+
+    @property
+    def last_begin(self) -> Seconds:
+        """The last moment at which a call may begin, Unix seconds: the last millisecond of its hours."""
+        return (self.closes - 1) / 1000 if self.closes else math.inf
 
     def wanted(self, rate: Pace) -> Wanted:
         """Return what the next window takes; its messages are made, since how long a text is decides about its slots.

@@ -150,7 +150,7 @@ class WindowCalls:
         lease, owner, rate = self._lease, self._lease.ledger.owner, self._rate
         self._admission.wait(owner, self._look)
         lease.leave = self._admission.shut(owner)
-        last = self._deadline - self._call_timeout
+        last = min(self._deadline - self._call_timeout, lease.last_begin)
         if lease.leave or self._clock.now() > last or self._is_refused(begun=True):
             return None
         slots = self._slot_client.reserve(slots_for(self._again, rate), rate, ahead=0.001, until=last, job=lease.job.id)
@@ -163,7 +163,7 @@ class WindowCalls:
 
         The slot of a call that is late for it is burned, and so is one while admission is full. Once that is shut, or
         the provider has asked all to wait, no call begins. `empty` counts the slots of this reservation that hold
-        nothing: a message that counts as several needs some before it.
+        nothing: a message that counts as several needs some before it. No call begins outside of the job's hours.
         """
         parcels, self._again = [*self._again, *parcels], []
         position = empty = 0
@@ -188,7 +188,8 @@ class WindowCalls:
                 self._again.append(parcel)
                 continue
             try:
-                self._open.append((parcel, self._begin(parcel, ticket, at + late)))
+                latest = min(at + late, self._lease.last_begin)
+                self._open.append((parcel, self._begin(parcel, ticket, latest)))
             except Exception as fault:  # noqa: BLE001 - raised when what is known of the calls before it is recorded
                 self._fault = fault
                 self._ended(ticket, self._rate, ())

@@ -269,6 +269,7 @@ class Uploading:
             sheet=rules.sheet,
             encoding=rules.encoding,
             keep_hidden=rules.keep_hidden,
+            zones=campaign.hours is not None and campaign.hours.by_recipient,
         )
 
     def _now(self) -> int:

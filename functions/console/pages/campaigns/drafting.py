@@ -4,10 +4,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from functions.console.call import ConsoleCall
+from functions.console.pages.campaigns.hours import TypedHours, typed
 from shared.contracts import Credential
 from shared.domain.campaigns.campaign import Campaign, Message
 from shared.domain.channels.channel import Channel
@@ -41,6 +42,7 @@ class Written:
         sender: of an e-mail, with or without a name.
         credential: its id; empty: the channel's first.
         speech: how a call says its body; the form leaves it as it was.
+        hours: when it is sent.
     """
 
     channel: str
@@ -53,6 +55,7 @@ class Written:
     credential: str = ""
     unsubscribe: bool = True
     speech: Speech | None = None
+    hours: TypedHours = field(default_factory=TypedHours)
 
     @property
     def by(self) -> Channel:
@@ -88,6 +91,7 @@ def written(form: Mapping[str, str], speech: Speech | None = None) -> Written:
         credential=line("credential"),
         unsubscribe=form.get("unsubscribe", "") == "1",
         speech=speech,
+        hours=typed(form),
     )
 
 
@@ -150,6 +154,10 @@ def checked(call: ConsoleCall, found: Written) -> Message | Wrong:
     for name in ("subject", "sender", "reply_to"):
         if _CONTROL.search(getattr(found, name)):
             wrong["from" if name == "sender" else name] = "Write it on one line."
+    try:
+        _ = found.hours.hours
+    except ValueError as fault:
+        wrong["hours_from"] = str(fault)
     message = call.services.campaigns().intake.message(call.account, found.channel, found.draft)
     if isinstance(message, Declined):
         faults = faults_of(message)

@@ -6,7 +6,7 @@ from typing import Final
 from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed, states
-from functions.console.pages.campaigns import recipients, samples, sending, uploads
+from functions.console.pages.campaigns import hours, recipients, samples, sending, uploads
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
     Written,
@@ -72,6 +72,7 @@ def campaign(call: ConsoleCall) -> Answer:
         "campaign": found,
         "state": word(found, jobs, fits=not found.missing),
         "sender": shown_mailbox(found.message.sender),
+        "hours": hours.words(found.hours),
         "label": label(channel_of(found.channel)),
         "rich": channel_of(found.channel).rich,
         "list": view,
@@ -151,6 +152,7 @@ def _form(call: ConsoleCall, found: Written, wrong: Wrong | None = None, of: Cam
         "credentials": usable(call, found.channel),
         "row": _row_shown(call, of) if of else None,
         "templates": stored,
+        "days": hours.NAMES,
         "older": older,
     }
     return form_page(call, "campaigns/form.html", found, wrong, context)
@@ -190,6 +192,7 @@ def _made(call: ConsoleCall, found: Written) -> Campaign | Wrong:
         message=message,
         created_at=now,
         unsubscribe=found.unsubscribe and found.by.offers_links,
+        hours=found.hours.hours,
         updated_at=now,
     )
 
@@ -202,7 +205,7 @@ def edit(call: ConsoleCall) -> Answer:
 
 def _again(found: Campaign) -> Written:
     said = again(found.name, found.channel, found.message)
-    return replace(said, credential=found.credential, unsubscribe=found.unsubscribe)
+    return replace(said, credential=found.credential, unsubscribe=found.unsubscribe, hours=hours.again(found.hours))
 
 
 def save(call: ConsoleCall) -> Answer:
@@ -214,7 +217,7 @@ def save(call: ConsoleCall) -> Answer:
         return _form(call, said, made, found)
     if call.form.get("version") != str(found.version):
         raise conflict("", "Somebody has changed it meanwhile. Open it again, and repeat what you did.")
-    changes = {name: getattr(made, name) for name in ("name", "message", "credential", "unsubscribe")}
+    changes = {name: getattr(made, name) for name in ("name", "message", "credential", "unsubscribe", "hours")}
     control, by = call.services.campaigns().campaigns.control, call.who.person.user.actor
     told = control.edit(found, by=by, **changes, template="", template_version=0)
     if told is None:

@@ -4,20 +4,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.pages.campaigns.drafting import record, shown_mailbox
+from functions.console.pages.campaigns.hours import words
 from functions.console.pages.campaigns.view import ListView, conflict, current, in_the_way, owned
 from functions.console.screen import Denial, PageRoute, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
+from shared.domain.hours import zones
 from shared.domain.lists.header import column_name
-from shared.domain.notices import zones
 from shared.domain.spending import limits
 from shared.domain.spending.prices import estimate
 from shared.engine.campaigns.campaigns import Reason, Refused, Waiting
@@ -33,11 +33,6 @@ MIN_RATE: Final = 0.1
 MAX_TIME: Final = 40
 """Characters of a time or a rate."""
 MOVED: Final = "It is not as the summary has shown it. Look at it again."
-
-
-@cache
-def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +77,26 @@ def confirm(call: ConsoleCall) -> Answer:
         "plan": plan,
         "rate": plan.rate or full,
         "seconds": math.ceil(seconds),
+        "ends": _end(call, found, view, plan, seconds),
         "slots": slots,
         "price": None if price is None else limits.shown(limits.PRICE, price),
         "sender": shown_mailbox(found.message.sender),
+        "hours": words(found.hours),
         "obstacles": obstacles,
     }
     return call.services.pages.page(call, "campaigns/confirm.html", context, status=422 if obstacles else 200)
+
+
+def _end(call: ConsoleCall, found: Campaign, view: ListView, plan: SendPlan, seconds: float) -> int:
+    """Return when the last message of a campaign with hours is sent, not before (Unix ms); 0 if it has none.
+
+    `seconds`: that its messages take.
+    """
+    if found.hours is None or not seconds:
+        return 0
+    checkpoint = view.upload.checkpoint
+    hours = found.hours.among(checkpoint.zones) if checkpoint is not None else found.hours
+    return hours.after(max(plan.begin, call.services.now), math.ceil(1000 * seconds))
 
 
 def _unsent(call: ConsoleCall, found: Campaign) -> ListView:
@@ -111,7 +120,7 @@ def _plan(fields: Mapping[str, str]) -> SendPlan:
     if fields.get("when") != "later":
         return SendPlan(rate)
     zone = fields.get("zone", "").strip() or "UTC"
-    if zone not in _zones():
+    if not zones.is_zone(zone):
         raise ValueError("This time zone is unknown. Type one such as Europe/Berlin.")
     try:
         local = datetime.fromisoformat(fields.get("at", "").strip()[:MAX_TIME])

@@ -5,6 +5,7 @@ from typing import Final
 
 from functions.console import charts
 from functions.console.charts import Bar
+from functions.console.pages.campaigns.hours import words
 from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.times import Millis
@@ -13,6 +14,7 @@ from shared.engine.jobs.stop import can_stop
 
 WAITS: Final = {
     "scheduled": "its time",
+    "hours": "its hours",
     "paused": "the end of a pause",
     "credential": "its turn: another campaign has the credential",
     "breaker": "its providers, which fail at present",
@@ -61,6 +63,11 @@ class JobRow:
     def route(self) -> list[tuple[str, str]]:
         """Credentials and their providers, in the job's order."""
         return list(zip(self.job.route, self.job.providers, strict=True))
+
+    @property
+    def hours(self) -> str:
+        """When it is sent; empty for any time."""
+        return words(self.job.hours)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -16,7 +16,7 @@ from shared.adapters.dynamo.accounts.moving import Mover
 from shared.adapters.dynamo.accounts.profiles import account_of
 from shared.adapters.dynamo.accounts.spending import KnownRules, limit_updates, rules_of
 from shared.adapters.dynamo.client import Item
-from shared.adapters.dynamo.codec import n, s
+from shared.adapters.dynamo.codec import n, quiet_name, s
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import (
@@ -127,6 +127,26 @@ class Accounts(ApiKeys):
         both = keys.account(account), keys.accounts(account)
         event = audited(account, self._now(), account, Act.REGION_SET, by, {"region": region})
         if not self._together([{"Update": {**there, "Key": key}} for key in both], event):
+            raise UnknownAccount(account)
+
+    def set_quiet(self, account: str, channel: str, quiet: str, *, by: str = SYSTEM) -> None:
+        """Set an account's quiet hours of a channel. Senders apply them with their next window.
+
+        Args:
+            quiet: as `openings.quiet` reads them; empty: none.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        update: Item = {
+            "TableName": self._table,
+            "Key": keys.account_control(account),
+            "UpdateExpression": "SET #quiet = :quiet" if quiet else "REMOVE #quiet",
+            "ExpressionAttributeNames": {"#quiet": quiet_name(channel)},
+            **({"ExpressionAttributeValues": {":quiet": s(quiet)}} if quiet else {}),
+        }
+        event = audited(account, self._now(), account, Act.QUIET_SET, by, {"channel": channel, "quiet": quiet})
+        if not self._together([self._exists(account), {"Update": update}], event):
             raise UnknownAccount(account)
 
     def open_channel(self, account: str, channel: str, *, by: str = SYSTEM) -> None:

@@ -11,6 +11,7 @@ from shared.adapters.dynamo.codec import binary, n, s, swap, text
 from shared.adapters.dynamo.fields import Fields
 from shared.domain.campaigns.approval import Asked, Decided
 from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload
+from shared.domain.hours.hours import Hours
 from shared.domain.lists.uploads import BadRow, Checkpoint
 from shared.ports import Listed
 
@@ -28,7 +29,7 @@ def campaign_item(x: Campaign) -> Item:
 
 _CAMPAIGN: Final = Fields(
     Campaign,
-    apart=("id", "message", "asked", "decided"),
+    apart=("id", "message", "asked", "decided", "hours"),
     always=("name", "channel", "credential", "unsubscribe", "updated_at"),
 )
 
@@ -40,6 +41,8 @@ def _campaign_fields(x: Campaign) -> Item:
         "mine_pk": s(mine_pk(x.account, test=x.test)),
         "mine_sk": s(keys.aged(x.created_at, x.id)),
     }
+    if x.hours is not None:
+        out["hours"] = s(x.hours.text())
     if x.missing:
         out["unfit"] = {"BOOL": True}
     if x.asked is not None:
@@ -54,11 +57,13 @@ def _campaign_fields(x: Campaign) -> Item:
 def campaign(item: Mapping[str, Any]) -> Campaign:
     """Read a campaign; an item that was read without its message has an empty one."""
     message = Message.unpack(binary(item, "message")) if "message" in item else Message()
+    hours = Hours.read(text(item, "hours")) if "hours" in item else None
     return Campaign(
         id=item["pk"]["S"][2:],
         message=message,
         asked=Asked.unpack(text(item, "asked")) if "asked" in item else None,
         decided=Decided.unpack(text(item, "decided")) if "decided" in item else None,
+        hours=hours,
         **_CAMPAIGN.read(item),
     )
 

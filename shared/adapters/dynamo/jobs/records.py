@@ -115,6 +115,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
                     paused,
                     breaker,
                     watermarks.latest(suppressed) if suppressed is not None else {},
+                    codec.quiet(items.get(_name(held[0]), {})),
                     heard=name in codec.listed(items.get(_name(hearing[name]))),
                 )
             )

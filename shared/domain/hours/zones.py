@@ -1,10 +1,35 @@
-"""Local times of a notifier's zone. Every moment is Unix milliseconds UTC."""
+"""Local times of a zone. Every moment is Unix milliseconds UTC."""
+
+from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Final
-from zoneinfo import ZoneInfo
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 SECOND_MS: Final = 1000
+
+
+@cache
+def zone_of(name: str) -> ZoneInfo:
+    """Return a zone by its name; KeyError if there is none."""
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - it takes 6 ms, and most jobs have no hours
+
+    return ZoneInfo(name)
+
+
+@cache
+def _names() -> frozenset[str]:
+    from zoneinfo import available_timezones  # noqa: PLC0415 - as above
+
+    return frozenset(available_timezones())
+
+
+def is_zone(name: str) -> bool:
+    """Tell whether a text is a name of the IANA database. The first call of a process reads all names."""
+    return name in _names()
 
 
 def instant(local: datetime, zone: ZoneInfo) -> int:
