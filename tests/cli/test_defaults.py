@@ -307,6 +307,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("account", "approval"): lambda c: (c.account, "--every"),
     ("account", "region"): lambda c: (c.account, "DE"),
     ("account", "limit"): lambda c: (c.account,),
+    ("account", "quiet-hours"): lambda c: (c.account, "sms", "21:00-08:00 Europe/Paris"),
     ("account", "open"): lambda c: (c.account, "--channel", "sms"),
     ("account", "close"): lambda c: (c.account, "--channel", "sms"),
     ("key", "create"): lambda c: (c.account,),
