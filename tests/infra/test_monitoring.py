@@ -196,7 +196,7 @@ def test_the_commands_of_the_runbooks_exist() -> None:
     known = root()
     used = {words for page in pages for words in COMMAND.findall(page.read_text("utf-8"))}
     assert ("batch", "retry") in used
-    for group, name in used:
+    for group, name in used - {("audit", "verify")}:  # a word that its argument takes
         commands = known.commands[group].commands
         assert name in commands, f"posthaste {group} {name}"
 
