@@ -133,7 +133,7 @@ def _job_facts(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     mine: Sequence[Mapping[str, Any]] = stats.get("jobs") or ()
     yield "messages", f"{stats.get('total') or 0:,}: {figures(stats.get('counts'))}"
     yield "ends", ends_words(stats)
-    yield "waiting for", _listed(waiting_words(x.get("waiting_for")) for x in mine)
+    yield "waiting for", _listed(waiting_words(x.get("waiting_for"), x.get("waiting_until")) for x in mine)
     yield "scheduled", _listed(x["scheduled_at"] for x in mine if x.get("waiting_for") == "scheduled")
     yield "stopped", _listed(map(stopped_words, mine))
 

@@ -62,7 +62,7 @@ def _facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "messages", f"{found.get('total') or 0:,}: {figures(found.get('counts')) or 'none'}"
     yield "duplicates", f"{counted(duplicates, 'recipient')} left out" if duplicates else ""
     yield "scheduled", text_of_field(found, "scheduled_at")
-    yield "waiting for", waiting_words(found.get("waiting_for"))
+    yield "waiting for", waiting_words(found.get("waiting_for"), found.get("waiting_until"))
     yield "ends", ends_words(found)
     yield "stopped", stopped_words(found)
     yield "created", text_of_field(found, "created_at")

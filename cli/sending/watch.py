@@ -44,6 +44,7 @@ class JobProgress:
         rate: messages per second that it may send, 0 if that is not known.
         eta: when its last message goes out, as the API says, or empty.
         stop_reason: why it was last stopped, or empty.
+        waiting_until: until when it does not continue, as the API says, or empty.
     """
 
     state: str
@@ -52,6 +53,7 @@ class JobProgress:
     rate: float = field(default=0.0, compare=False)
     eta: str = field(default="", compare=False)
     stop_reason: str = field(default="", compare=False)
+    waiting_until: str = field(default="", compare=False)
 
     @property
     def total(self) -> int:
@@ -88,6 +90,7 @@ class JobProgress:
             float(rate) if isinstance(rate, int | float) else 0.0,
             clean(eta) if eta else "",
             clean(answer.get("stop_reason") or ""),
+            clean(answer.get("waiting_until") or ""),
         )
 
 
@@ -148,6 +151,7 @@ def as_json(batch_id: str, name: str = "batch_id") -> Screen:
 
     def show(progress: JobProgress) -> None:
         more = {"waiting_for": progress.waiting_for} if progress.waiting_for else {}
+        more |= {"waiting_until": progress.waiting_until} if progress.waiting_until else {}
         emit({name: batch_id, "state": progress.state, "counts": progress.counts, **more})
 
     return show
@@ -158,7 +162,7 @@ def as_lines(clock: Clock) -> Screen:
 
     def show(progress: JobProgress) -> None:
         figures = "  ".join(f"{state} {n:,}" for state, n in progress.counts.items() if n)
-        words = waiting_words(progress.waiting_for)
+        words = waiting_words(progress.waiting_for, progress.waiting_until)
         waits = f"  (waiting for {words})" if words else ""
         ends = f"  (ends about {by_the_clock(progress.eta, clock.now())})" if progress.eta else ""
         say(f"{progress.words:8}  {figures}{waits}{ends}")
@@ -187,7 +191,7 @@ class Bars:
         self._live.update(self._picture(progress), refresh=True)
 
     def _picture(self, progress: JobProgress) -> Group:
-        words = waiting_words(progress.waiting_for)
+        words = waiting_words(progress.waiting_for, progress.waiting_until)
         waits = f", waiting for {words}" if words else ""
         bars = Table.grid(padding=(0, 2))
         for state, n in progress.counts.items():

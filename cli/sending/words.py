@@ -23,6 +23,7 @@ WAITS: Final[Mapping[str, str]] = {
     "credential": "another campaign to end",
     "paused": "the end of a pause",
     "breaker": "its provider, which fails",
+    "quota": "a quota, which is used up",
     "retry": "its retry to be prepared",
     "rate": "",
 }
@@ -60,9 +61,10 @@ def job_words(job: Mapping[str, Any]) -> str:
     return state_words(job.get("state"), left_of(job.get("counts")), scheduled=job.get("waiting_for") == "scheduled")
 
 
-def waiting_words(waiting_for: object) -> str:
+def waiting_words(waiting_for: object, until: object = None) -> str:
     """Return what a job waits for, for people; empty if only its rate holds it up."""
-    return WAITS.get(str(waiting_for), str(waiting_for)) if waiting_for else ""
+    words = WAITS.get(str(waiting_for), str(waiting_for)) if waiting_for else ""
+    return f"{words} until {until}" if until and waiting_for == "quota" else words
 
 
 def figures(counts: object) -> str:

@@ -83,7 +83,12 @@ class JobView(View):
     on_ambiguous: OnAmbiguous
     rate: float | None = Field(description="Messages per second that the route allows.")
     eta: Time | None = Field(description="When the last message goes out, not before; null while none can.")
-    waiting_for: WaitingFor | None = Field(description="`credential`: another campaign holds it.")
+    waiting_for: WaitingFor | None = Field(
+        description="`credential`: another campaign holds it. `quota`: a quota of its credentials is used up."
+    )
+    waiting_until: Time | None = Field(
+        default=None, description="Until when it waits for its time, or for a quota; null if that is not known."
+    )
     created_at: Time
     scheduled_at: Time | None
     stopped_at: Time | None = Field(description="When it was last stopped. A resume keeps it.")
@@ -229,6 +234,7 @@ def progress_view(job: Job, how_far: Headway) -> JobView:
         rate=how_far.rate,
         eta=at(how_far.eta),
         waiting_for=how_far.waiting_for,
+        waiting_until=at(how_far.waiting_until),
         created_at=moment(job.created_at),
         scheduled_at=at(job.not_before),
         stopped_at=at(job.stopped_at),

@@ -16,6 +16,7 @@ from shared.contracts.names import (
     TEST_CREDENTIAL,
     TEST_RATE,
 )
+from shared.contracts.quotas import Quota, WhenFull
 
 MOST_TOGETHER: Final = 10
 """Messages that SQS hands over at once."""
@@ -50,6 +51,14 @@ class Credential:
     """AWS SMS: the own number to which recipients may write, E.164."""
     shared: bool = False
     """Campaigns run side by side, each at its own rate, instead of one after the other."""
+    quotas: tuple[Quota, ...] = ()
+    """Units that it may send in each of these periods."""
+    when_full: WhenFull = WhenFull.NEXT
+
+    @property
+    def overflows(self) -> bool:
+        """Whether messages move to the next credential of their route while a quota is used up."""
+        return self.when_full is WhenFull.NEXT
 
     @property
     def express_workers(self) -> int:
@@ -90,6 +99,8 @@ def _document(c: Credential) -> dict[str, Any]:
         "domains": list(c.domains),
         "number": c.number,
         "shared": c.shared,
+        "quotas": [q.dumps() for q in c.quotas],
+        "when_full": "" if c.overflows else c.when_full.value,
     }
     return {
         "id": c.id,
@@ -102,6 +113,14 @@ def _document(c: Credential) -> dict[str, Any]:
         "per_call": c.per_call,
         **{name: value for name, value in optional.items() if value},
     }
+
+
+def _credential(c: dict[str, Any]) -> Credential:
+    """Read what `_document` wrote, with the fields that this version knows."""
+    listed: dict[str, Any] = {name: tuple(c[name]) for name in ("accounts", "headers", "domains") if name in c}
+    quotas = tuple(Quota.loads(q) for q in c.get("quotas", ()))
+    full = WhenFull(c.get("when_full", WhenFull.NEXT))
+    return Credential(**(c | listed | {"quotas": quotas, "when_full": full}))
 
 
 def compressed(moment: float, since: float, speed: int) -> float:
@@ -180,13 +199,10 @@ class Settings:
         plain = zlib.decompress(base64.b64decode(text[2:])).decode() if text.startswith("z:") else text
         raw = known_fields(cls, json.loads(plain))
         credentials = (known_fields(Credential, c) for c in raw["credentials"])
-        listed = ("accounts", "headers", "domains")
         return cls(
             **{
                 **raw,
-                "credentials": tuple(
-                    Credential(**{**c, **{name: tuple(c[name]) for name in listed if name in c}}) for c in credentials
-                ),
+                "credentials": tuple(map(_credential, credentials)),
                 "routes": {k: tuple(v) for k, v in raw["routes"].items()},
                 **({"notice_clock": tuple(raw["notice_clock"])} if "notice_clock" in raw else {}),
             }

@@ -26,6 +26,7 @@ NULL: Final = (
     "deferred_after",
     "eta",
     "waiting_for",
+    "waiting_until",
     "scheduled_at",
     "stopped_at",
     "stop_reason",

@@ -184,8 +184,8 @@ SWITCHES: Final = (
         "a paused credential gives out slots",
         4,
         PACER,
-        'f"attribute_not_exists(paused) AND {asked}',
-        'f"{asked}',
+        '["attribute_not_exists(paused)", asked,',
+        "[asked,",
         f"{SLOTS}::test_a_credential_that_is_paused_gives_no_slots_and_says_so[dynamo]",
     ),
     Mutant(
@@ -216,8 +216,8 @@ SWITCHES: Final = (
         "the pointers of a paused lane go round and round",
         3,
         "shared/engine/lane/send.py",
-        "if released is not None and not lease.paused:",
-        "if released is not None:",
+        "if released is not None and not lease.paused and",
+        "if released is not None and",
         f"{TESTS}::test_a_paused_credential_sends_the_window_in_flight_and_no_more",
     ),
     Mutant(

@@ -98,6 +98,21 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
 
 
 @dataclass(frozen=True, slots=True)
+class FullLane:
+    """A lane whose quota is used up.
+
+    Attributes:
+        until: Unix milliseconds.
+        waits: messages wait for it, and move to no other credential.
+        room: until when another credential's quota is used up, in milliseconds; 0: it has room.
+    """
+
+    until: int
+    waits: bool = True
+    room: Callable[[str], int] = lambda _credential: 0
+
+
+@dataclass(frozen=True, slots=True)
 class PassContext:
     """The inputs that release needs to start the next pass.
 
@@ -110,6 +125,7 @@ class PassContext:
         throttled_until: the provider asked to wait until then (milliseconds), or 0.
         leave: the lane's breaker is open: queued messages also move on, without an attempt.
         throttled: the provider took nothing in this lease and asked to wait.
+        full: the lane's quota is used up; None: it is not.
         per_call: the most recipients of the lane's next calls, since a refused one is not divided yet; 0: as before.
         gone: whether a credential is no longer declared. Messages that only such credentials may get are given up.
         pasts: the history from the chunk's details, read after the ledger that is given, and only if it is needed.
@@ -122,6 +138,7 @@ class PassContext:
     throttled_until: int = 0
     leave: bool = False
     throttled: bool = False
+    full: FullLane | None = None
     per_call: int = 0
     gone: Callable[[str], bool] = lambda _credential: False
     pasts: Callable[[Ledger], Mapping[int, Past]] = lambda _ledger: {}
@@ -135,7 +152,8 @@ def release(ledger: Ledger, passing: PassContext) -> Ledger:
     row = ledger.throttled + 1 if passing.throttled else 0
     if passing.throttled and (row >= THROTTLED or passing.throttled_until - passing.now > LONG_WAIT):
         passing, row = replace(passing, leave=True), 0
-    out = next_pass(ledger, passing)
+    full = None if passing.leave else passing.full
+    out = next_pass(ledger, passing) if full is None else _overflow(ledger, passing, full)
     status = LedgerStatus.IDLE if out.unfinished else LedgerStatus.DONE
     asked = passing.throttled_until if out.lane == ledger.lane else 0  # another provider did not ask to wait
     return replace(
@@ -202,6 +220,37 @@ def next_pass(ledger: Ledger, passing: PassContext) -> Ledger:
     return plan.new_round()
 
 
+def _overflow(ledger: Ledger, passing: PassContext, full: FullLane) -> Ledger:
+    """Move what is queued in a lane that is full to a credential with room; without one it waits, and is not tried.
+
+    A credential that was tried this round takes it after the delay of a round. Rounds do not count here: each of them
+    ends with an attempt. If no credential has room it waits where there is some first.
+    """
+    queued = ledger.having(Cell.QUEUED)
+    if not queued:
+        return next_pass(ledger, passing)
+    if full.waits:
+        return ledger
+    plan = _Plan(ledger, passing, queued)
+    if not plan.open:
+        return plan.result(ledger.lane, ())
+    here = plan.place(ledger.lane)
+    tried = tuple(dict.fromkeys((*ledger.tried, here))) if here >= 0 else ledger.tried
+    until = {here: full.until}
+    for place in (p for p in plan.order(here + 1) if p != here and plan.able(p) and passing.usable(passing.route[p])):
+        until[place] = full.room(passing.route[place])
+        fresh = plan.fresh(place, tried)
+        if fresh and not until[place]:
+            return replace(plan.result(passing.route[place], fresh), tried=tried, not_before=passing.now)
+    first = min(until, key=lambda place: (until[place], place != here))
+    if first < 0 or first == here:
+        return plan.result(ledger.lane, plan.able(here) or plan.open)
+    moved = plan.result(passing.route[first], plan.able(first))
+    if until[first]:
+        return moved
+    return replace(moved, tried=(), not_before=passing.now + passing.delay(plan.tried(ledger.rounds + 1)))
+
+
 def _waiting(ledger: Ledger, *, leave: bool) -> list[int]:
     """Return who waits for the next pass; none while the lane has work, unless its work is to leave it."""
     if leave:
@@ -253,6 +302,10 @@ class _Plan:
         out = place in tried
         return [i for i, places in self.open.items() if place in places and (self._later[i] or not out)]
 
+    def able(self, place: int) -> list[int]:
+        """Return the recipients to whom a place is open."""
+        return [i for i, places in self.open.items() if place in places]
+
     def new_round(self) -> Ledger:
         """Start the route again after a delay: at the first usable credential, or the first."""
         rounds = self._ledger.rounds + 1
@@ -263,13 +316,13 @@ class _Plan:
         wanted = [p for p in self.order(self.place(self._ledger.first_lane)) if any(p in x for x in self.open.values())]
         place = next((p for p in wanted if self._passing.usable(self._passing.route[p])), wanted[0])
         return replace(
-            self.result(self._passing.route[place], [i for i in self.open if place in self.open[i]]),
+            self.result(self._passing.route[place], self.able(place)),
             tried=(),
             rounds=rounds,
-            not_before=self._passing.now + self._passing.delay(min(rounds, self._tried(rounds))),
+            not_before=self._passing.now + self._passing.delay(min(rounds, self.tried(rounds))),
         )
 
-    def _tried(self, rounds: int) -> int:
+    def tried(self, rounds: int) -> int:
         """Return how many of the rounds were tried; all of them, if the lane is left without an attempt."""
         if self._passing.leave:
             return rounds

@@ -18,6 +18,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
+from shared.domain.lanes.estimates import Capacity, finished
 from shared.domain.lists.header import why_absent
 from shared.domain.times import DAY_MS, KEY_LIFE_MS
 from shared.engine.intake.declined import credential_words
@@ -234,12 +235,15 @@ class CampaignControl:
         checkpoint = upload.checkpoint
         waiting = checkpoint.counts.accepted - sum((upload.skipped or {}).values()) if checkpoint else 0
         slots = channel_of(campaign.channel).slots(campaign.message.body)
-        rate = order.rate or self._settings.credential(campaign.credential).rate
-        days = waiting * slots / rate / DAY_SECONDS
+        credential = self._settings.credential(campaign.credential)
+        begin = max(self._now(), order.not_before) / 1000
+        capacity = Capacity(order.rate or credential.rate, credential.quotas)
+        days = (finished(waiting * slots, [capacity], begin) - begin) / DAY_SECONDS
         left = (upload.ttl * 1000 - max(self._now(), order.not_before)) / DAY_MS
         if days <= left:
             return None
-        sentence = f"Sending takes {days:.1f} days at this rate, and the list is kept for {left:.1f} more days."
+        within = "at this rate and within the quotas" if credential.quotas else "at this rate"
+        sentence = f"Sending takes {days:.1f} days {within}, and the list is kept for {left:.1f} more days."
         return Refused(Reason.TAKES_TOO_LONG, (("rate", sentence),))
 
     def _bounces(self, campaign: Campaign) -> bool:

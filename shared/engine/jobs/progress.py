@@ -8,13 +8,14 @@ from shared.contracts import Settings
 from shared.domain.jobs.job import Job, public_counts
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import ACTIVE, JobState
+from shared.domain.lanes.estimates import Capacity, finished
 from shared.domain.lanes.state import CredentialState
 from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.domain.times import Millis, Seconds
 from shared.engine.reports.message_log import LiveCounts, MessageLog
 from shared.ports import Clock, Records
 
-WaitingFor = Literal["scheduled", "paused", "credential", "breaker", "rate", "retry"]
+WaitingFor = Literal["scheduled", "paused", "credential", "breaker", "quota", "rate", "retry"]
 
 
 class CredentialReader(Protocol):
@@ -34,6 +35,8 @@ class JobSurroundings:
         held: another campaign holds its credential.
         ahead: seconds of its credential's slots that are reserved already.
         present: what operators have set of its credentials.
+        full_until: Unix milliseconds until which every lane is full that has some of its messages; 0: one has room.
+        lanes: what its route sends within rates and quotas; empty if that is not known.
     """
 
     paused: bool = False
@@ -41,6 +44,8 @@ class JobSurroundings:
     held: bool = False
     ahead: Seconds = 0.0
     present: Mapping[str, Switches] = field(default_factory=dict)
+    full_until: Millis = 0
+    lanes: Sequence[Capacity] = ()
 
 
 FREE: Final = JobSurroundings()
@@ -56,12 +61,14 @@ class Headway:
         rate: messages per second that its route allows; None while it allows none.
         eta: Unix milliseconds at which the last message goes out, not before; 0 while none can, or none is left.
         waiting_for: what it waits for.
+        waiting_until: Unix milliseconds until when, if that is known; 0 if not.
     """
 
     live: LiveCounts
     rate: float | None
     eta: Millis
     waiting_for: WaitingFor | None
+    waiting_until: Millis = 0
 
 
 def progress(
@@ -76,7 +83,8 @@ def progress(
     found = live or _folded(job, now)
     rate = _rate(job, settings, around.present)
     waiting = _waiting(job, found.counts["queued"], now, around)
-    return Headway(found, rate, _eta(job, found.counts, rate, waiting, now + 1000 * around.ahead), waiting)
+    until = {"quota": around.full_until, "scheduled": job.not_before}.get(waiting or "", 0)
+    return Headway(found, rate, _eta(job, found.counts, rate, waiting, now, around), waiting, until)
 
 
 class ProgressReader:
@@ -122,7 +130,7 @@ class ProgressReader:
         for job, (live, held) in zip(jobs, found, strict=True):
             around = JobSurroundings(paused=paused, held=held)
             if job.state in ACTIVE:
-                around = _of_route(job, live, {c: states[c] for c in job.route}, now, paused=paused)
+                around = self._of_route(job, live, {c: states[c] for c in job.route}, now, paused=paused)
             out[job.id] = progress(job, self._settings, now, live, around)
         return out
 
@@ -132,23 +140,32 @@ class ProgressReader:
             return False
         return self._records.reserved(job.route[0])[0] not in ("", job.campaign)
 
+    def _of_route(
+        self, job: Job, live: LiveCounts, found: Mapping[str, CredentialState], now: Millis, *, paused: bool
+    ) -> JobSurroundings:
+        """Return what keeps a job that is under way.
 
-def _of_route(
-    job: Job, live: LiveCounts, found: Mapping[str, CredentialState], now: Millis, *, paused: bool
-) -> JobSurroundings:
-    """Return what keeps a job that is under way.
+        Args:
+            found: the states of its route.
+        """
+        present = {c: x.switches for c, x in found.items()}
+        waits = [c for c in (live.lanes if live.exact else job.route) if c in found]
+        full = [found[c].full_until for c in waits]
+        return JobSurroundings(
+            paused=paused or (bool(waits) and all(present[c].paused for c in waits)),
+            left_alone=not any(x.breaker.usable(now) for x in found.values()),
+            ahead=min(x.ahead for x in found.values()),
+            present=present,
+            full_until=min(full) if full and min(full) > now else 0,
+            lanes=[self._capacity(c, x) for c, x in found.items() if not x.switches.paused],
+        )
 
-    Args:
-        found: the states of its route.
-    """
-    present = {c: x.switches for c, x in found.items()}
-    waits = live.lanes if live.exact else job.route
-    return JobSurroundings(
-        paused=paused or (bool(waits) and all(present[c].paused for c in waits)),
-        left_alone=not any(x.breaker.usable(now) for x in found.values()),
-        ahead=min(x.ahead for x in found.values()),
-        present=present,
-    )
+    def _capacity(self, credential: str, state: CredentialState) -> Capacity:
+        declared = {c.id: c for c in self._settings.credentials}.get(credential)
+        if declared is None:
+            return Capacity(0.0)
+        rate = state.switches.within(declared.rate)
+        return Capacity(rate, declared.quotas, state.used, state.full_until / 1000)
 
 
 def _folded(job: Job, now: Millis) -> LiveCounts:
@@ -157,13 +174,24 @@ def _folded(job: Job, now: Millis) -> LiveCounts:
     return LiveCounts(public_counts(job.counts), by, now, exact=False)
 
 
-def _eta(job: Job, counts: Mapping[str, int], rate: float | None, waiting: WaitingFor | None, begin: float) -> Millis:
+def _eta(
+    job: Job,
+    counts: Mapping[str, int],
+    rate: float | None,
+    waiting: WaitingFor | None,
+    now: Millis,
+    around: JobSurroundings,
+) -> Millis:
     """Return when a job's last message goes out; 0 if it does not send, or none are left."""
     left = counts["queued"] + counts["sending"]
     moving = (job.state in ACTIVE or waiting == "scheduled") and waiting not in {"paused", "breaker"}
     if not left or not rate or not moving:
         return 0
-    return int(max(begin, job.not_before) + 1000 * left / rate)
+    begin = max(now + 1000 * around.ahead, job.not_before)
+    plain = int(begin + 1000 * left / rate)
+    if not any(x.quotas or x.full_until * 1000 > begin for x in around.lanes):
+        return plain
+    return max(plain, int(1000 * finished(left, around.lanes, begin / 1000)))
 
 
 def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> float | None:
@@ -182,6 +210,7 @@ def _waiting(job: Job, queued: int, now: Millis, around: JobSurroundings) -> Wai
         ("paused", around.paused and (is_ready or is_active)),
         ("credential", is_ready and around.held),
         ("breaker", is_active and queued > 0 and around.left_alone),
+        ("quota", is_active and queued > 0 and around.full_until > now),
         ("rate", is_active and queued > 0),
     )
     return next((reason for reason, holds in reasons if holds), None)

@@ -146,8 +146,8 @@ class GroupSender(Sender):
         for i, lease in leases.items():
             own = self._pace(lease)
             wanted = self._wanted(lease, own)
-            alike = pace is None or own == pace
-            if wanted is None or not alike or count + wanted.count > own.window or first + wanted.slots > own.room:
+            alike, most = pace is None or own == pace, self._within(own)
+            if wanted is None or not alike or count + wanted.count > most.window or first + wanted.slots > most.room:
                 group.end(i, self._serve, lease, group.deadline)
                 continue
             pace = own
@@ -158,7 +158,7 @@ class GroupSender(Sender):
 
     def _wanted(self, lease: Lease, pace: Pace) -> Wanted | None:
         """Return what a plain lease takes of the slots; None if it is not plain, or its message cannot be made now."""
-        if pace.period or not self._admission.closed or self._admission.narrow(pace) != pace:
+        if pace.period or not self._admission.closed or self._admission.narrow(pace) != pace or self._is_full(lease):
             return None
         try:
             wanted = lease.wanted(pace)
@@ -202,13 +202,22 @@ class GroupSender(Sender):
             return None
         try:
             slots = self._slot_client.reserve(
-                wanted, rate, ahead=self._ahead(rate), until=until, job=hints[0].job, hint=together(hints)
+                wanted,
+                rate,
+                ahead=self._ahead(rate),
+                until=until,
+                job=hints[0].job,
+                hint=together(hints),
+                units=sum(m.wanted.units for m in members),
+                least=members[0].wanted.least,
             )
         except Exception as fault:  # noqa: BLE001 - the result of each: all come again
             for m in members:
                 self._end_by_fault(group, m, fault)
             return None
         if slots.count == wanted:
+            for m in members:
+                m.lease.counted(slots, m.wanted.units)
             return slots
         for m in members:
             if self._refused(m.lease, slots, rate):
