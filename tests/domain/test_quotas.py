@@ -193,14 +193,17 @@ def test_units_that_no_call_used_are_used_first() -> None:
 
 
 def test_units_of_a_later_sum_are_not_given_back() -> None:
+    """The counter is still there: it is that of a moment ago."""
     quotas = (Quota(10, Per.SLIDING),)
-    first = book(Spend(quotas, 4), NOW, NOW, {})
+    end = (NOW // BUCKET + 1) * BUCKET
+    first = book(Spend(quotas, 4), end - 20, end - 20, {})
     assert first is not None
     stored = first.applied({})
-    later = NOW + 2 * BUCKET
+    later = end + 3
     second = book(Spend(quotas, 1), later, later, stored)
     assert second is not None
     assert second.agrees(stored)
+    assert set(first.counters) <= set(second.applied(stored))
     assert given_back(Unused(4, first.counters), second.applied(stored)) == {}
 
 

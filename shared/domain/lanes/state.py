@@ -1,9 +1,11 @@
 """The state of a credential: its breaker, its slots, and its switches."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from shared.contracts import Quota
 from shared.domain.lanes.breaker import Breaker
-from shared.domain.lanes.quotas import Stored
+from shared.domain.lanes.quotas import Spend, Stored, room
 from shared.domain.lanes.switches import AS_DECLARED, Switches
 
 
@@ -30,6 +32,10 @@ class CredentialState:
     def full(self) -> bool:
         """Whether its quota is used up."""
         return self.full_until > self.at * 1000
+
+    def left(self, quotas: Sequence[Quota]) -> list[tuple[Quota, int]]:
+        """Return quotas, and how many units are left of each now."""
+        return [(q, max(0, room(Spend((q,), 1), self.at, self.at, self.used).left or 0)) for q in quotas]
 
     def rate(self, declared: float) -> float:
         """Return the rate in force: what operators have set, and what its provider's refusals have left of that."""

@@ -29,6 +29,8 @@ PROBES: Final = (300.0, 600.0, 1200.0, 2400.0, 3600.0)
 """Seconds after which a lane is tried again whose provider calls its quota exceeded and does not say until when."""
 FRESH: Final = 60.0
 """Seconds for which a process believes that a lane is full: units may be given back, and operators may raise a plan."""
+SHORTEST: Final = 60.0
+"""Seconds of the shortest wait that a provider means by a quota; a shorter one is that of its rate."""
 SOON: Final = 600.0
 """Seconds after a lane was full in which another such answer is one of a row."""
 PATIENCE: Final = 5.0
@@ -150,10 +152,11 @@ class SlotClient:
         with self._lock:
             if self.full_until:
                 return
-            step = 0 if said.retry_after or said.per else 1
+            told = said.retry_after >= SHORTEST
+            step = 0 if told or said.per else 1
             if step and self._room.step and now - self._room.until / 1000 < SOON:
                 step += self._room.step
-            if said.retry_after:
+            if told:
                 until = now + said.retry_after
             elif said.per:
                 until = ends(Per(said.per), "UTC", now)

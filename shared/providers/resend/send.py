@@ -57,10 +57,10 @@ REFUSALS: Final[Mapping[str, ErrorRule]] = {
     "restricted_api_key": ErrorRule("restricted_api_key", provider_down=True),  # the key may not do this
     "suspended_api_key": ErrorRule("suspended_api_key", provider_down=True),  # the key is suspended
     "invalid_permission": ErrorRule("invalid_permission", provider_down=True),  # the key's permission is invalid
-    "daily_quota_exceeded": ErrorRule("daily_quota_exceeded", provider_down=True),  # the day's messages are used up
-    "monthly_quota_exceeded": ErrorRule("monthly_quota_exceeded", provider_down=True),  # so are the month's
 }
 """Name of a 4xx → meaning. For any other name the status decides."""
+QUOTAS: Final = frozenset({"daily_quota_exceeded", "monthly_quota_exceeded"})
+"""Names of a 429 that say that the messages of a day or month are used up."""
 STATUSES: Final[Mapping[int, ErrorRule]] = {
     400: ErrorRule("bad_request", permanent=True),
     401: ErrorRule("unauthorized", provider_down=True),
@@ -149,6 +149,8 @@ class Resend(JsonVendor):
             return Unknown(CONFLICTS.get(error.name, error.name or "http_409"))
         if status == 500:  # noqa: PLR2004 - it says only that something broke there, perhaps after it was taken
             return Unknown(error.name or "http_500")
+        if status == _THROTTLED and error.name in QUOTAS:
+            return self._over_quota(response.headers)
         if status == _THROTTLED and error.name not in REFUSALS:
             return self._throttled(response.headers, reset(response.headers.get("ratelimit-reset", "")))
         refusal = _refusal(status, error.name)

@@ -96,6 +96,8 @@ THROTTLED: Final = frozenset(
         14107,  # SMS send rate limit exceeded
     }
 )
+OVER_QUOTA: Final = 63038
+"""The account's messages of a rolling 24 hours are used up (api/errors/63038)."""
 STATUSES: Final[Mapping[int, ErrorRule]] = {
     401: UNAUTHORIZED,
     403: ErrorRule("forbidden", provider_down=True),
@@ -208,6 +210,8 @@ class Twilio(Vendor):
         if status == _CREATED:
             return _accepted(answer)
         code, refused = _code(answer), _BAD_REQUEST <= status < _BROKEN
+        if refused and code == OVER_QUOTA:
+            return self._over_quota(response.headers)
         if status == _TOO_MANY or (refused and code in self.throttled):
             return self._throttled(response.headers)
         refusal = (self.refusals.get(code) if refused else None) or STATUSES.get(status)
