@@ -59,7 +59,11 @@ _LENGTHS: Final = {Per.HOUR: 3600.0, Per.DAY: 86_400.0}
 
 
 def finished(units: float, lanes: Sequence[Capacity], begin: Seconds) -> Seconds:
-    """Return when credentials together have sent so many units, Unix seconds; at most LONGEST after the beginning."""
+    """Return when credentials together have sent all, Unix seconds; at most LONGEST after the beginning.
+
+    Args:
+        units: messages, or segments of SMS.
+    """
     low, high = begin, begin + LONGEST
     if sum(x.by(begin, high) for x in lanes) < units:
         return high

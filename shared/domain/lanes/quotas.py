@@ -270,17 +270,22 @@ def _book_sliding(out: Booking, quota: Quota, spend: Spend, moments: Sequence[Se
         out.absent.append(RING)
         out.sets |= {_sliding(x): spend.units for x in numbers} | {RING: str(_Ring(numbers[-1], 0))}
         return spend.units <= quota.messages
+    return _turn(out, quota, spend, numbers, ring, stored or {})
+
+
+def _turn(out: Booking, quota: Quota, spend: Spend, numbers: Sequence[int], ring: _Ring, stored: Stored) -> bool:
+    """Begin new counters with the sums of what was read; False if there is no room."""
     before = _sliding(ring.bucket)
-    used = _number(stored or {}, before)
+    used = _number(stored, before)
     sums = {x: ring.turned(x, used).base for x in numbers if x > ring.bucket}
     out.same[RING] = str(ring)
-    if before in (stored or {}):
+    if before in stored:
         out.same[before] = used
     else:
         out.absent.append(before)
     out.sets |= {_sliding(x): total + spend.units for x, total in sums.items()}
     out.sets[RING] = str(ring.turned(numbers[-1], used))
-    old = [x for x in stored or {} if x.startswith(_sliding(""))]
+    old = [x for x in stored if x.startswith(_sliding(""))]
     if ring.bucket in numbers:
         out.adds[before] = spend.units
         old.remove(before)

@@ -62,11 +62,10 @@ def account(answer: Mapping[str, Any], credentials: Sequence[Credential], region
 
 
 def _quotas(allowed: float, credentials: Sequence[Credential], name: str) -> list[Finding]:
-    """Compare what SES takes in 24 hours with the declared quotas per 24 hours.
+    """Compare what SES takes in 24 hours with the declared quotas per 24 hours. `name`: of the check.
 
     Args:
         allowed: messages; -1: unlimited.
-        name: of the check.
     """
     declared = {c.id: q.messages for c in credentials for q in c.quotas if q.per is Per.SLIDING}
     total = sum(declared.values())
