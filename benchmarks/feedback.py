@@ -32,6 +32,7 @@ from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import codec
 from shared.adapters.dynamo.client import CONFIG, Dynamo
+from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.sqs import SqsQueue
@@ -160,7 +161,7 @@ def prepare() -> tuple[Callable[[], None], Far]:
     edge = Services(settings, lambda _credential: secret, queue, clock, lambda _provider: reader)
     db = Dynamo(far.dynamo)
     records = DynamoRecords(db, records="records", ops="ops", blobs=NoBlobs())
-    store = DynamoLedgers(db, "ops")
+    store = DynamoLedgers(db, JobTables("records", "ops"))
     tracker = Tracker(records=records, ledgers=store, recovery=world.recovery, clock=clock, pool=ThreadPool())
     deployment = SimpleNamespace(settings=settings, tracker=tracker, feedback=queue, clock=clock)
     body = json.dumps(_events(job, seed=5))

@@ -24,6 +24,7 @@ from shared.adapters.aws import Aws
 from shared.adapters.dynamo import codec
 from shared.adapters.dynamo.client import CONFIG, Dynamo
 from shared.adapters.dynamo.credentials.pacer import DynamoPacer
+from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.http.transport import HttpClient
@@ -149,7 +150,10 @@ def adapter_ms(rounds: int = 200) -> float:
 
     answering(client, lambda operation, _request: bodies[operation])
     dynamo = Dynamo(client)
-    store, details = DynamoLedgers(dynamo, "ops"), DynamoRecords(dynamo, records="records", ops="ops", blobs=NoBlobs())
+    store, details = (
+        DynamoLedgers(dynamo, JobTables("records", "ops")),
+        DynamoRecords(dynamo, records="records", ops="ops", blobs=NoBlobs()),
+    )
     pacer = DynamoPacer(dynamo, "ops", lanes.clock)
     ids = random.Random(2)
     entries = tuple(Entry(i, 1, Kind.ACCEPTED, f"{ids.getrandbits(360):090x}"[:60]) for i in range(WINDOW))

@@ -234,8 +234,9 @@ class Grants(Arns):
         self._end_mails(dispatch.log)
         self._read_stream(dispatch.plan, self._storage.records)
         self._read_stream(dispatch.log, self._storage.ops)
-        dispatch.sweep.allow("dynamodb:GetRecords", "dynamodb:GetShardIterator", on=[self._stream(self._storage.ops)])
-        dispatch.sweep.allow(*CONSUME, on=[dispatch.log_dead.queue.queue_arn])
+        for table, dead in ((self._storage.ops, dispatch.log_dead), (self._storage.records, dispatch.plan_dead)):
+            dispatch.sweep.allow("dynamodb:GetRecords", "dynamodb:GetShardIterator", on=[self._stream(table)])
+            dispatch.sweep.allow(*CONSUME, on=[dead.queue.queue_arn])
         dispatch.track.allow(*CONSUME, "sqs:SendMessage", on=[feedback.work.queue.queue_arn])
         for function, dead in (
             (dispatch.plan, dispatch.plan_dead),
@@ -385,7 +386,7 @@ class Grants(Arns):
         records, ops = self._storage.records.table_arn, self._storage.ops.table_arn
         changes, calls, slow = (self._queue(q) for q in hooks.names)
         gather, call = hooks.gather, hooks.call
-        for function in (dispatch.log, dispatch.sweep, gather):
+        for function in (dispatch.plan, dispatch.log, dispatch.sweep, gather):
             function.allow("sqs:SendMessage", on=[changes])
         for function in (serve, gather, call):
             function.allow("sqs:SendMessage", on=[calls, slow])

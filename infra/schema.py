@@ -308,8 +308,10 @@ class Posthaste(_Model):
     feedback_timeout: Annotated[int, Field(ge=60, le=30 * 86_400)] = contracts.FEEDBACK_TIMEOUT
     public_url: str = ""
     reserved: Literal["auto", "none"] = "auto"
+    small_jobs_apart: bool = False
     alarm_email: str = ""
     kms_key_arn: str = ""
+    operators_mfa: bool = False
     console: ConsoleFields | None = None
 
     @field_validator("kms_key_arn")

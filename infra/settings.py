@@ -57,6 +57,7 @@ class DeploymentSettings:
         alarm_email: address that gets alarms; empty: there is no subscription.
         stacks: credential → the nested stack with its lane; the lanes of others are in the stack itself.
         kms_key_arn: the customer's key of tables, bucket, queues and credentials' secrets; empty: AWS' own keys.
+        operators_mfa: whether operators' policies grant only sessions that began with a second factor.
         uploads_days: after which uploaded files are deleted.
         backups_days: for which the tables can be restored to any second.
         protect: whether a production stack is protected from being deleted.
@@ -71,6 +72,7 @@ class DeploymentSettings:
     alarm_email: str = ""
     stacks: Mapping[str, str] = field(default_factory=dict)
     kms_key_arn: str = ""
+    operators_mfa: bool = False
     uploads_days: int = 7
     backups_days: int = MAX_BACKUPS
     protect: bool = True
@@ -189,6 +191,7 @@ def read(
         parsed.alarm_email,
         stacks,
         kms_key_arn=parsed.kms_key_arn,
+        operators_mfa=parsed.operators_mfa,
         uploads_days=parsed.retention.uploads_days,
         backups_days=parsed.retention.backups_days,
         protect=_switch("protect", protect),
@@ -257,6 +260,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         feedback_timeout=parsed.feedback_timeout,
         audit_days=parsed.retention.audit_days,
         archive_days=parsed.retention.archive_days,
+        small_jobs_apart=parsed.small_jobs_apart,
     )
 
 

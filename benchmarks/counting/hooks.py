@@ -38,7 +38,7 @@ TOGETHER: Final = 10
 ROUNDS: Final = 4
 TOGETHER_UNITS: Final = 4.0
 TOGETHER_CALLS: Final = 6.0
-SINGLY_UNITS: Final = 6.0
+SINGLY_UNITS: Final = 6.5
 UNITS: Final = 0.05
 CALLS: Final = 0.04
 

@@ -3,7 +3,7 @@
 Assumed beside what `cost` assumes: 2 KB of HTML, a provider that answers after 0.1 s, and workers of 512 MB.
 
 - *Quiet*: a message a minute or so. Every function is started for only this message.
-- *Busy*: twenty at a time. A sender serves ten together. The logger serves the messages of a second or five at once,
+- *Busy*: ten at a time. A sender serves them together. The logger serves the messages of a second or five at once,
   and so does the tracker. The event sources of queues get ten messages in a request.
 """
 
@@ -35,7 +35,7 @@ from shared.contracts import Credential, ProviderEvent
 
 RATE: Final = 1500.0
 """Messages a second: a rate that does not bind, so that each reservation finds the credential idle."""
-BUSY: Final = 20
+BUSY: Final = 10
 GROUP: Final = Credential("one", "sendgrid", "email", RATE).group
 SENDER_SECONDS: Final = 1 / SINGLES_PER_WORKER
 """Of a sender for each message of a group, whose processor is what it waits for."""
@@ -67,11 +67,11 @@ def bill(name: str, *, count: int, kinds: tuple[str, ...] = (DELIVERED,), sns: b
     """
     out = Bill(name, count)
     busy = count > 1
-    with world(rate=RATE) as w:
+    with world(rate=RATE, spread=False) as w:
         warm(w)
         _warm_feedback(w)
         wire_calls, wire_bytes, before = w.wire.calls, w.wire.sent, w.stored()
-        jobs = [w.post(recipients(1), BODY) for _ in range(count)]
+        jobs = w.post_each(count, BODY)
         _api(out, w, count)
         w.send(GROUP if busy else 1)
         _sent(out, w, count, GROUP if busy else 1)

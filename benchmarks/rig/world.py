@@ -10,6 +10,7 @@ import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from typing import Any, Final
 from unittest.mock import Mock, patch
@@ -20,15 +21,14 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType
 
-from benchmarks.rig.filters import flat
-from benchmarks.rig.mail import prose
+from benchmarks.rig.mail import prose, recipients
 from benchmarks.rig.meter import RECORDS_INDICES, Meter, Tally
 from benchmarks.rig.sizes import Item, kept_size
 from shared import contracts
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
-from shared.adapters.queues.redrive import matches
-from shared.contracts import Credential, ProviderEvent, Settings
+from shared.adapters.reports import matches
+from shared.contracts import Credential, ProviderEvent, Routing, Settings
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
@@ -179,8 +179,19 @@ class World:
 
     # What AWS starts
 
-    def post(self, people: Sequence[Recipient], body: int) -> str:
-        """Post a batch of `body` bytes of HTML to the API, in a process that knows no key yet, and return its job."""
+    def post_each(self, count: int, body: int) -> list[str]:
+        """Post as many single messages of `body` bytes of HTML to one process of the API, and return their jobs."""
+        from functions.api import services  # noqa: PLC0415
+
+        process = services.build(self.deployment)
+        return [self.post(recipients(1), body, process=lambda: process) for _ in range(count)]
+
+    def post(self, people: Sequence[Recipient], body: int, *, process: Callable[[], Any] | None = None) -> str:
+        """Post a batch of `body` bytes of HTML to the API, and return its job.
+
+        Args:
+            process: returns what the API's process has made and knows; None: it is new, and knows no key.
+        """
         batch = {
             "from": "Example News <news@example.com>",
             "to": [f"{p.display} <{p.address}>" for p in people],
@@ -188,15 +199,24 @@ class World:
             "body": prose(body),
             "name": "weekly",
         }
-        return str(self.ask("POST", "/batches", json.dumps(batch))["job_id"])
+        return str(self.ask("POST", "/batches", json.dumps(batch), process=process)["job_id"])
 
-    def ask(self, method: str, path: str, body: str, media_type: str = "application/json", login: str = "") -> Any:
-        """Return the API's JSON to a request that must succeed, in a process that knows no key yet.
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: str,
+        media_type: str = "application/json",
+        login: str = "",
+        process: Callable[[], Any] | None = None,
+    ) -> Any:
+        """Return the API's JSON to a request that must succeed.
 
         Args:
             method: of the request, as its path.
             path: without a query.
             login: `name:password` of a notifier; empty: the account's key is sent.
+            process: as of `post`.
         """
         from functions.api import services  # noqa: PLC0415
         from functions.api.handler import respond  # noqa: PLC0415
@@ -211,7 +231,7 @@ class World:
             "body": body,
             "isBase64Encoded": False,
         }
-        answer = respond(event, "bench", lambda: services.build(self.deployment))
+        answer = respond(event, "bench", process or (lambda: services.build(self.deployment)))
         if not 200 <= answer["statusCode"] < 300:  # noqa: PLR2004 - the class of HTTP successes
             raise RuntimeError(f"not accepted: {answer['body']}")
         return json.loads(answer["body"])
@@ -271,7 +291,7 @@ class World:
 
     def plan(self, job: str) -> None:
         """Start the planner for a job, as the stream of jobs does when one is READY or gives its credential back."""
-        image = {"job": {"S": job}}
+        image = {"job": {"S": job}, "state": {"S": "READY"}}
         with self._here(""):
             self._run("plan", {"Records": [{"eventName": "MODIFY", "dynamodb": {"NewImage": image}}]})
 
@@ -293,19 +313,26 @@ class World:
         return True
 
     def log(self, together: int = 1) -> None:
-        """Start the logger for the ledgers that pass the stream's filter, for so many at once."""
+        """Start what folds the ledgers that pass the streams' filters, for so many at once."""
+        for table, function, pattern in (
+            (TABLES.ops, "log", contracts.LOG_STREAM_FILTER),
+            (TABLES.records, "plan", contracts.PLAN_STREAM_FILTERS[-1]),
+        ):
+            found = self._changed(table, pattern)
+            for start in range(0, len(found), together):
+                with self._here(""):
+                    self._run(function, {"Records": found[start : start + together]})
+
+    def _changed(self, table: str, pattern: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """Return a stream's records of ledgers that pass its filter, and were not returned before."""
         found: list[Mapping[str, Any]] = []
-        pattern = contracts.LOG_STREAM_FILTER["dynamodb"]["NewImage"]
-        for image in _ledgers():
+        for image in _items(table):
+            record = {"eventName": "MODIFY", "dynamodb": {"NewImage": image}}
             name = (image["pk"]["S"], image["sk"]["S"])
-            version = int(image["version"]["N"])
-            passes = all(image.get(k, {}).get(kind) in allowed for k, kind, allowed in flat(pattern))
-            if self._seen.get(name) != version and passes:
+            if matches(pattern, record) and self._seen.get(name) != (version := codec.ledger(image).version):
                 self._seen[name] = version
-                found.append({"eventName": "MODIFY", "dynamodb": {"NewImage": image}})
-        for start in range(0, len(found), together):
-            with self._here(""):
-                self._run("log", {"Records": found[start : start + together]})
+                found.append(record)
+        return sorted(found, key=lambda x: str(x["dynamodb"]["NewImage"]["pk"]))
 
     def hears(self, job: str) -> bool:
         """Tell whether a write of a job, as it is now, starts the function that makes webhooks."""
@@ -361,9 +388,14 @@ class World:
 
 
 @contextmanager
-def world(*, rate: float, per_call: int = 1) -> Iterator[World]:
-    """Make a deployment whose credentials send `rate` messages a second in calls of `per_call`."""
-    with deployed(settings(rate, per_call), Wire()) as made:
+def world(*, rate: float, per_call: int = 1, spread: bool = True) -> Iterator[World]:
+    """Make a deployment whose credentials send `rate` messages a second in calls of `per_call`.
+
+    Args:
+        spread: jobs begin at each of two credentials, by their ids, which are drawn; False: all begin at the first.
+    """
+    config = settings(rate, per_call)
+    with deployed(config if spread else replace(config, routing={"email": Routing.ORDERED}), Wire()) as made:
         yield made
 
 
@@ -401,7 +433,3 @@ def _items(table: str) -> list[dict[str, Any]]:
 
 def _entries(table: str, item: Item) -> list[Item | None]:
     return [x.entry(item) for x in RECORDS_INDICES] if table == TABLES.records else []
-
-
-def _ledgers() -> list[dict[str, Any]]:
-    return sorted((i for i in _items(TABLES.ops) if "cells" in i), key=lambda i: (i["pk"]["S"], i["sk"]["S"]))

@@ -174,6 +174,28 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         jobs.ask(ctx, name, twice + "Send up to {amount} of {what} again", wanted, yes=yes, json=json)
         jobs.again(ctx, name, "/retry", body, json=json)
 
+    _add_override(app, jobs)
+
+
+def _add_override(app: typer.Typer, jobs: _Jobs) -> None:
+    kind = jobs.kind
+
+    @app.command(
+        "override-bounce-guard",
+        help=f"Turn off the bounce guard of a {kind} permanently. Then run `{kind} resume`.",
+    )
+    def override_guard(ctx: typer.Context, name: Name, yes: Yes = False, json: Json = False) -> None:
+        around = surroundings(ctx)
+        check_can_ask(around, yes=yes, json=json)
+        api = connect(ctx)
+        if not yes:
+            left = counted(left_of(api.get(path_of(jobs.root, name, jobs.stats)).get("counts")), "message")
+            asked = f"Turn off the bounce guard of this {kind} of {api.place} for good, with {left} left?"
+            confirm(around, asked, yes=yes, json=json)
+        answer = api.post(path_of(jobs.root, name, "/override-bounce-guard"), again=True)
+        text = f"{kind} {name} is sent whatever bounces; go on:  posthaste {kind} resume {name}"
+        emit_or_say(answer, json=json, text=text)
+
 
 def _scheduled(found: Mapping[str, Any], now: float) -> str:
     """Return until when stopped messages wait after a resume, as a sentence; empty if they are sent at once.

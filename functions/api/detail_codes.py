@@ -24,6 +24,7 @@ LISTS: Final[Mapping[str, str]] = {
     "ambiguous_recipient": "Two columns can be the one of the recipients. Pass `recipient_column`.",
     "invalid_row": "The upload is `strict`, and a row is invalid. The detail has its number in a spreadsheet.",
     "no_valid_rows": "No row has a valid recipient, or none of the first 10,000. `errors` of the list says why.",
+    "too_much_junk": "Over two million rows, and more than the recipients, are blank, invalid or repeated.",
     "too_many_rows": "The list has more recipients or chunks than a list may have. Split it.",
     "workbook_too_large": "The workbook is over a limit. Save it as CSV in UTF-8.",
     "workbook_unreadable": "The workbook is damaged, or has a password. Save it anew, without a password.",

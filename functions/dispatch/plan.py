@@ -2,7 +2,7 @@
 
 A campaign that gave way is checked when its next try is due. The audit entry of a pause's end begins the waking of the
 jobs that it has kept; another function wakes them. The entry of an account's pause has the campaigns checked that wait
-behind its own.
+behind its own. The ledger of a small job is in the job's item: what has changed there is folded here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +10,7 @@ from typing import Any
 
 from functions.dispatch import services
 from functions.early import early
+from functions.folds import LATE_MS, Folding
 from shared.adapters import logs, metrics
 from shared.contracts import HELD_BACK, RESUMED
 from shared.domain.jobs.states import JobState
@@ -17,7 +18,7 @@ from shared.domain.lanes.switches import Switch
 from shared.metrics import Metric, Service
 
 logger = logs.lines()
-early(lambda: services.deployment().planner, lambda: services.deployment().waker)
+early(lambda: services.deployment().planner, lambda: services.deployment().waker, lambda: services.deployment().logger)
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
@@ -27,7 +28,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
     """
     logs.begin(logger, logs.invocation(context))
     images = [record["dynamodb"].get("NewImage", {}) for record in event["Records"]]
-    jobs = dict.fromkeys(image["job"]["S"] for image in images if "job" in image)
+    jobs = dict.fromkeys(image["job"]["S"] for image in images if _starts(image))
     d = services.deployment()
     age = metrics.age_ms(event["Records"], d.clock.now())
     planned = []
@@ -39,9 +40,23 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, 
                 logger.exception("not planned")
                 raise
     _hint(images)
-    metrics.tell(d.settings.stage, Service.PLAN, {Metric.PLANNED: len(planned), Metric.RECORD_AGE: age})
-    logger.info("planned", seen=len(jobs), planned=planned)
+    folding = Folding(d, logger)
+    folding.fold(d.ledgers_in(event["Records"]), late=age > LATE_MS)
+    count = sum(x.folded for x in folding.done.values())
+    metrics.tell(
+        d.settings.stage,
+        Service.PLAN,
+        {Metric.PLANNED: len(planned), Metric.FOLDED: count, Metric.RECORD_AGE: age},
+    )
+    if folding.faults:
+        raise folding.faults[0]
+    logger.info("planned", seen=len(jobs), planned=planned, folded=sorted(folding.done))
     return {"batchItemFailures": []}
+
+
+def _starts(image: Mapping[str, Any]) -> bool:
+    """Tell whether an image is that of a job that may be started, or lets another start."""
+    return image.get("state", {}).get("S") == JobState.READY or "freed" in image
 
 
 def _hint(images: Sequence[Mapping[str, Any]]) -> None:

@@ -84,7 +84,10 @@ class Dispatch(Construct):
             concurrency=TRACK_WORKERS[target],
             window_seconds=TRACK_WINDOW_SECONDS[target],
         )
-        reports = {contracts.ENV_LOG_REPORTS_URL: self.log_dead.queue.queue_url}
+        reports = {
+            contracts.ENV_LOG_REPORTS_URL: self.log_dead.queue.queue_url,
+            contracts.ENV_PLAN_REPORTS_URL: self.plan_dead.queue.queue_url,
+        }
         self.sweep = function("Sweep", name="sweep", environment={**environment, **reports})
         self.sweep_dead = self.sweep.dead_letters()
         every_minute(self.sweep, self.sweep_dead)

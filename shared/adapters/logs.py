@@ -16,6 +16,10 @@ ENGINE: Final = "shared"
 """The package whose loggers follow the function's."""
 
 
+Lines = Logger
+"""What functions write lines by."""
+
+
 def lines(service: str | None = None) -> Logger:
     """Return a function's logger.
 

@@ -73,19 +73,34 @@ def read(streams: Any, batch: Batch) -> list[Mapping[str, Any]] | None:
     return None
 
 
+def matches(pattern: Any, value: Any) -> bool:
+    """Tell whether a stream's record passes a filter of ours: names with lists of allowed values, of any or none.
+
+    A name within one that is absent is also absent.
+    """
+    if isinstance(pattern, Mapping):
+        found = value if isinstance(value, Mapping) else {}
+        return all(matches(inner, found.get(name)) for name, inner in pattern.items())
+    return value in pattern or {"exists": value is not None} in pattern
+
+
 class StreamReports:
-    """Reports about the stream of ledgers. Implements `ports.Reports`.
+    """Reports about the ledgers in a table's stream. Implements `ports.Reports`.
 
     Args:
         streams: a client of DynamoDB Streams.
         url: of the queue with the reports.
+        others: patterns of records for which the reader had more to do than to fold.
     """
 
-    def __init__(self, sqs: Any, streams: Any, url: str, clock: Clock) -> None:
+    def __init__(
+        self, sqs: Any, streams: Any, url: str, clock: Clock, *, others: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
         self._sqs = sqs
         self._streams = streams
         self._url = url
         self._clock = clock
+        self._others = others
 
     def receive(self) -> Sequence[Report]:
         answer = self._sqs.receive_message(
@@ -116,15 +131,10 @@ class StreamReports:
             if error.response["Error"]["Code"] in GONE:
                 return None
             raise
-        if records is None:
+        if records is None or any(matches(x, record) for x in self._others for record in records):
             return None
-        names = [record["dynamodb"]["Keys"] for record in records]
-        places = [(name["pk"]["S"], name["sk"]["S"]) for name in names]
-        return {
-            (pk.removeprefix(keys.job_pk("")), int(sk.removeprefix(keys.LEDGER_PREFIX)))
-            for pk, sk in places
-            if sk.startswith(keys.LEDGER_PREFIX)
-        }
+        places = (keys.ledger_place(record["dynamodb"]["Keys"]) for record in records)
+        return {place for place in places if place is not None}
 
     def settle(self, report: Report) -> None:
         self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=report.receipt)

@@ -12,6 +12,7 @@ from shared.adapters.dynamo.audit import DynamoAcceptances, DynamoJournal
 from shared.adapters.dynamo.client import CONFIG, Dynamo, answered_at
 from shared.adapters.dynamo.homes import Homes
 from shared.adapters.dynamo.hooks.listeners import DynamoListeners
+from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers, in_stream
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.s3.blobs import S3Blobs
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts import claims, standings
     from shared.adapters.dynamo.credentials import breakers, pacer
     from shared.adapters.dynamo.recipients import suppressions, texts
-    from shared.adapters.http import dynamodb, transport
+    from shared.adapters.http import direct, steps, transport
     from shared.bootstrap import identifying
     from shared.engine.intake import proven
     from shared.engine.lane import breaker_cache, recovery
 else:
     dns, links, secrets = lazy("shared.adapters", "dns", "links", "secrets")
     (open_places,) = lazy("shared.adapters.dynamo", "open_places")
-    dynamodb, transport = lazy("shared.adapters.http", "dynamodb", "transport")
+    direct, steps, transport = lazy("shared.adapters.http", "direct", "steps", "transport")
     claims, standings = lazy("shared.adapters.dynamo.accounts", "claims", "standings")
     breakers, pacer = lazy("shared.adapters.dynamo.credentials", "breakers", "pacer")
     suppressions, texts = lazy("shared.adapters.dynamo.recipients", "suppressions", "texts")
@@ -93,28 +94,46 @@ class Core:
             audit=self.env.get(contracts.ENV_AUDIT_TABLE, ""),
         )
 
+    @property
+    def is_direct(self) -> bool:
+        """Whether calls of AWS are made without botocore."""
+        return contracts.ENV_DIRECT in self.env
+
     # What clients are made by: a client that is made `later` is made by its first call.
 
     aws = part(lambda _: Aws())
-    dynamo_client = part(lambda d: d.direct() if contracts.ENV_DIRECT in d.env else d.aws.client("dynamodb", CONFIG))
-    dynamo = part(
-        lambda d: Dynamo(d.dynamo_client, sleep=d.clock.sleep, audit_days=d.settings.audit_days, homes=d.homes)
+    direct_http = part(
+        lambda d: steps.SteppingHttp(
+            transport.HttpClient(
+                d.clock, connect_timeout=direct.CONNECT_TIMEOUT, idle=direct.IDLE, max_body=direct.MAX_BODY
+            )
+        )
     )
-    sqs = part(lambda d: d.aws.later("sqs"))
+    """The connections to AWS of a function that calls it without botocore."""
+    dynamo_client = part(lambda d: d.direct(direct.DYNAMODB) if d.is_direct else d.aws.client("dynamodb", CONFIG))
+    dynamo = part(
+        lambda d: Dynamo(
+            d.dynamo_client,
+            sleep=steps.sleeper(d.clock) if d.is_direct else d.clock.sleep,
+            audit_days=d.settings.audit_days,
+            homes=d.homes,
+        )
+    )
+    sqs = part(lambda d: d.direct(direct.SQS) if d.is_direct else d.aws.later("sqs"))
     """Most invocations of most functions never send anything."""
-    secretsmanager = part(lambda d: d.aws.later("secretsmanager"))
+    secretsmanager = part(lambda d: d.direct(direct.SECRETS) if d.is_direct else d.aws.later("secretsmanager"))
     secrets = part(lambda d: secrets.Secrets(d.secretsmanager, d.settings.stage, d.clock))
     """The credentials' secrets, and what signs links."""
     links = part(lambda d: links.SecretLinks(d.secrets))
     """What signs unsubscription links."""
     dns = part(lambda d: dns.DnsResolver(d.env.get(contracts.ENV_DNS, "")))
 
-    def direct(self) -> Any:
+    def direct(self, service: "direct.Service") -> Any:
         """Return a client that takes less processor time."""
-        http = transport.HttpClient(self.clock, connect_timeout=dynamodb.CONNECT_TIMEOUT, idle=dynamodb.IDLE)
-        meta = self.aws.client("dynamodb").meta
-        return dynamodb.DirectDynamo(
-            meta.endpoint_url, meta.region_name, keys=self.aws.keys, http=http, clock=self.clock
+        url, region = self.aws.endpoint(service.name)
+        sleep = steps.sleeper(self.clock)
+        return direct.DirectClient(
+            service, url, region, keys=self.aws.keys, http=self.direct_http, clock=self.clock, sleep=sleep
         )
 
     # Queues
@@ -128,7 +147,7 @@ class Core:
 
     # Stores
 
-    ledgers = part(lambda d: DynamoLedgers(d.dynamo, d.ops_table))
+    ledgers = part(lambda d: DynamoLedgers(d.dynamo, JobTables(d.records_table, d.ops_table)))
     ledgers_in = staticmethod(in_stream)
     blobs = part(lambda d: S3Blobs(lambda: d.aws.client("s3"), d.env.get(contracts.ENV_BUCKET, "")))
     """Large contents."""

@@ -78,7 +78,8 @@ class Deployment(UseCases):
             walking.simple("inboxes", 5, take.WaitingInboxes(self.inboxes, self.inbox_queue, self.clock).walk),
         ]
         if contracts.ENV_LOG_REPORTS_URL in self.env:
-            walks.append(walking.simple("dropped", 10, dropped.Dropped(self.reports, self.logger).walk))
+            for name, some in (("dropped", self.reports), ("dropped small", self.small_reports)):
+                walks.append(walking.simple(name, 10, dropped.Dropped(some, self.logger).walk))
         walks += [
             walking.simple("lists", 5, uploading.Reminder(self.uploads, self.ingest_queue, self.clock).walk),
             walking.Walk("doubts", 10, doubts.Doubts(self.records, self.ledgers, self.clock, self.asking).looks),

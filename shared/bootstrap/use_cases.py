@@ -91,6 +91,16 @@ class UseCases(Core):
         )
     )
     """Lambda's reports about stream records that it gave up."""
+    small_reports = part(
+        lambda d: reports.StreamReports(
+            d.sqs,
+            d.aws.later("dynamodbstreams"),
+            d.env[contracts.ENV_PLAN_REPORTS_URL],
+            d.clock,
+            others=contracts.PLAN_STREAM_FILTERS[:-1],
+        )
+    )
+    """The same about small jobs."""
 
     # From a request to a job that has ended
 
@@ -160,7 +170,12 @@ class UseCases(Core):
     """Folds ledgers and finalises jobs."""
     tracker = part(
         lambda d: track.Tracker(
-            records=d.records, ledgers=d.ledgers, recovery=d.recovery, clock=d.clock, pool=pool.ThreadPool()
+            records=d.records,
+            ledgers=d.ledgers,
+            recovery=d.recovery,
+            clock=d.clock,
+            pool=pool.ThreadPool(),
+            listeners=d.audience,
         )
     )
     """Joins feedback."""

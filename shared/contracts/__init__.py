@@ -58,6 +58,7 @@ from shared.contracts.names import (
     ENV_OPERATE_URL,
     ENV_OPS_TABLE,
     ENV_PEOPLE_TABLE,
+    ENV_PLAN_REPORTS_URL,
     ENV_RECORDS_TABLE,
     ENV_SCHEDULER_ROLE_ARN,
     ENV_SETTINGS,

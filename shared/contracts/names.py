@@ -18,6 +18,7 @@ ENV_SCHEDULER_ROLE_ARN: Final = "POSTHASTE_SCHEDULER_ROLE_ARN"
 """The role in which EventBridge Scheduler sends to the queue of jobs whose time has come."""
 ENV_EXPORT_QUEUE_URL: Final = "POSTHASTE_EXPORT_QUEUE_URL"
 ENV_LOG_REPORTS_URL: Final = "POSTHASTE_LOG_REPORTS_URL"
+ENV_PLAN_REPORTS_URL: Final = "POSTHASTE_PLAN_REPORTS_URL"
 """The queue with what Lambda reports of stream records that the log function was not given, or that it failed."""
 ENV_LANE_URL_PREFIX: Final = "POSTHASTE_LANE_URL_PREFIX"
 """A lane's queue URL is this prefix followed by the credential's id."""
@@ -138,12 +139,14 @@ PLAN_STREAM_FILTERS: Final = (
     {"dynamodb": {"NewImage": {"state": {"S": ["READY"]}}}},
     {"dynamodb": {"NewImage": {"freed": {"N": ["1"]}}}},
     {"dynamodb": {"NewImage": {"kind": {"S": [*RESUMED, *HELD_BACK]}}}},
+    {"dynamodb": {"NewImage": {"l_dirty": {"N": ["1"]}, "l_status": {"S": ["IDLE", "DONE"]}}}},
 )
 """`records` stream → plan.
 
 1. A job that is READY. No other item has that `state`.
 2. A job that has given back its credential. The next write of the job removes the mark.
 3. The copy of the audit entry of a resume, or of an account's pause. No write repeats it.
+4. A small job whose cells changed and that no worker holds: what LOG_STREAM_FILTER is for other ledgers.
 
 AWS documents filters of table streams for the key `dynamodb` only. A deletion has no NewImage.
 """

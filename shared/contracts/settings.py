@@ -151,6 +151,8 @@ class Settings:
     """For how long the archive of a job is kept; 0: none is made."""
     routing: dict[str, str] = field(default_factory=dict)
     """How a channel's route is used, where that is not SPREAD."""
+    small_jobs_apart: bool = False
+    """Whether a new small job's ledger is in an item of its own, where older versions look for it."""
     notice_clock: tuple[int, int] = (0, 1)
     """Unix seconds from which on the time of notices is faster, and how many times; on AWS it never is."""
 
@@ -181,6 +183,7 @@ class Settings:
                 "feedback_timeout": self.feedback_timeout,
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
+                **({"small_jobs_apart": True} if self.small_jobs_apart else {}),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
             },
             separators=(",", ":"),

@@ -50,6 +50,7 @@ class Act(StrEnum):
     JOB_RETRIED = "job.retried"
     JOB_RESUMED = "job.resumed"
     GUARD_OVERRIDDEN = "campaign.guard_overridden"
+    BATCH_GUARD_OVERRIDDEN = "batch.guard_overridden"
     BATCHES_ACCEPTED = "batch.accepted"
     MAILS_ACCEPTED = "mail.accepted"
     NOTICES_ACCEPTED = "notice.accepted"

@@ -7,8 +7,11 @@ from typing import Final
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base32 in lower case: sorts like the number it stands for and has no look-alikes."""
-_JOB: Final = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
-_REF: Final = re.compile(r"([0-9a-hjkmnp-tv-z]{26})-(\d{1,5})-(\d{1,3})-([1-9]|1[0-5])")
+SMALL: Final = "u"
+"""Ends the id of a job whose ledger is in its own item. No other id has it: it is not in the alphabet."""
+_ID: Final = r"[0-9a-hjkmnp-tv-z]{25}[0-9a-hjkmnp-z]"
+_JOB: Final = re.compile(_ID)
+_REF: Final = re.compile(rf"({_ID})-(\d{{1,5}})-(\d{{1,3}})-([1-9]|1[0-5])")
 MAX_SHOWN: Final = 64
 """Characters of a client's name for a thing that are repeated."""
 _LINE: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
@@ -20,8 +23,18 @@ def new_id(now_ms: int, random: int | None = None) -> str:
     return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
 
 
+def small_id(name: str) -> str:
+    """Return the id of a job whose ledger is in its own item, made of an id by `new_id`."""
+    return name[:-1] + SMALL
+
+
+def is_small(job: str) -> bool:
+    """Tell whether a job's ledger is in its own item."""
+    return job.endswith(SMALL)
+
+
 def is_id(text: str) -> bool:
-    """Tell whether the text has the form of an id made by `new_id`."""
+    """Tell whether the text has the form of an id made by `new_id` or `small_id`."""
     return _JOB.fullmatch(text) is not None
 
 
@@ -43,7 +56,7 @@ def made_at(name: str) -> int:
     """
     if not is_id(name):
         raise ValueError("not an id")
-    return sum(_ALPHABET.index(c) << 5 * i for i, c in enumerate(reversed(name))) >> 80
+    return sum(_ALPHABET.index(c) << 5 * i for i, c in enumerate(name[-2::-1], 1)) >> 80
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -74,6 +74,7 @@ from shared.ports.records import (
     Changed,
     Control,
     Idempotency,
+    JobEnd,
     Loaded,
     Mismatch,
     OpenJob,

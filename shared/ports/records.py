@@ -67,12 +67,14 @@ class Control:
         paused: by an operator, for the account or everything.
         breaker: of the lane that was asked for, a moment old.
         suppressed_at: when an address of the namespace was last suppressed, and unsubscribed (Unix ms); absent: never.
+        heard: whether the job's account has webhooks.
     """
 
     job: Job | None
     paused: bool
     breaker: Breaker | None = None
     suppressed_at: Mapping[Reach, int] = field(default_factory=dict)
+    heard: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +86,31 @@ class Loaded:
         chunk: its recipients.
         content: None if it was not asked for, or was removed.
         breaker: of the lane that was asked for, a moment old.
+        ledger: a small job's, as read with it; None for others.
     """
 
     job: Job
     chunk: Chunk
     content: Content | None
     breaker: Breaker | None = None
+    ledger: Ledger | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnd:
+    """The end of a small job by the release of its lease, or later events about its messages.
+
+    Attributes:
+        job: as read, SENDING or LOGGED.
+        held: its ledger as stored.
+        released: as the release, or what was said, leaves it: DONE.
+        detail: of the results that the release writes; None: there are none that are not stored.
+    """
+
+    job: Job
+    held: Ledger
+    released: Ledger
+    detail: Detail | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +239,8 @@ class Records(SuppressionRecords, Protocol):
         holds it, and LOG gives it back. After GIVE_WAY the job holds it until `give_back`.
         """
 
-    def override_guard(self, job: str) -> None:
-        """Exempt a job from the bounce guard; nothing happens if the job no longer exists."""
+    def override_guard(self, job: str, event: Event | None = None) -> None:
+        """Exempt a job from the bounce guard; nothing happens if the job no longer exists. `event`: noted with it."""
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         """Record an owner's retry, or how far it is, or (None) withdraw it; with an event, in one transaction.
@@ -246,7 +267,7 @@ class Records(SuppressionRecords, Protocol):
     def fold_jobs(
         self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
     ) -> Mapping[str, tuple[Ledger, Job | None]]:
-        """Fold the only ledgers of several jobs, once, in one transaction; one that is DONE ends its job (J3.5).
+        """Fold the only ledgers of several jobs, once, in one transaction; one that is DONE ends an active job (J3.5).
 
         Args:
             ledgers: up to ENDS of them, by their versions, with their jobs. These reserve nothing, and those that end
@@ -255,6 +276,29 @@ class Records(SuppressionRecords, Protocol):
 
         Returns:
             Job's id → what `fold` returns. Those that have moved on are left out, and nothing of them was written.
+        """
+
+    def begin(self, read: Ledger, claimed: Ledger, job: Job) -> tuple[Job, Ledger] | None:
+        """Write the lease and the first claim of a small job's ledger, and its job SENDING, in one write (L1, L2).
+
+        Args:
+            read: the ledger, IDLE, by its version.
+            claimed: as the claim leaves it, at the next version.
+
+        Returns:
+            Both as they are then. None: the ledger has moved on, or the job is not active.
+        """
+
+    def end_jobs(self, ends: Sequence[JobEnd], finish: Millis) -> set[str]:
+        """Write and fold ledgers of small jobs of which webhooks do not hear, with their details, in one transaction.
+
+        Args:
+            ends: up to ENDS of them, by their ledgers' versions. They are of one account, day and channel. A job that
+                is not LOGGED ends by it, by its version.
+            finish: when they end, Unix milliseconds.
+
+        Returns:
+            The ids of those that were written. Of the others nothing was: they have moved on.
         """
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
@@ -349,6 +393,12 @@ class Records(SuppressionRecords, Protocol):
 
     def reserved(self, credential: str) -> tuple[str, list[str]]:
         """Return the campaign whose jobs hold a credential, and their ids, consistent; both are empty if none do."""
+
+    def turns(self, credential: str) -> Sequence[str]:
+        """Return the accounts whose campaigns took turns on a credential, the last one last, consistent."""
+
+    def set_turns(self, credential: str, accounts: Sequence[str]) -> None:
+        """Store what `turns` returns."""
 
     def give_back(self, job: Job) -> bool:
         """Take a job from those that hold its credential. False: it was written since it was read."""

@@ -13,7 +13,7 @@ from shared.adapters.dynamo.domain_events import alarm, read
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.dynamo.notices.updates import log_actions
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
-from shared.adapters.queues.redrive import matches
+from shared.adapters.reports import matches
 from shared.contracts import HOOKS_OPS_FILTERS, HOOKS_RECORDS_FILTERS
 from shared.domain.campaigns.campaign import Upload, UploadState
 from shared.domain.digests.window import EventPart, opened

@@ -10,6 +10,8 @@ from botocore.stub import Stubber
 
 from shared.adapters.dynamo import keys
 from shared.adapters.reports import HOLD_SECONDS, StreamReports
+from shared.contracts import PLAN_STREAM_FILTERS
+from shared.domain.ids import small_id
 from shared.ports import Report
 from tests.fakes.clock import FakeClock
 
@@ -110,3 +112,23 @@ def test_a_batch_without_its_end_is_not_treated_as_complete(stubbed: Stubbed) ->
     stubbed.stubs["dynamodbstreams"].add_response("get_shard_iterator", {"ShardIterator": "here"})
     stubbed.records("000000000000000000101")
     assert stubbed.reports.ledgers(REPORT) is None
+
+
+@pytest.fixture
+def small(stubbed: Stubbed) -> StreamReports:
+    """Reports about small jobs, whose stream has records with which other work begins."""
+    reports = stubbed.reports
+    return StreamReports(reports._sqs, reports._streams, URL, reports._clock, others=PLAN_STREAM_FILTERS[:-1])
+
+
+@pytest.mark.parametrize(("image", "read"), [({"l_dirty": {"N": "1"}}, True), ({"state": {"S": "READY"}}, False)])
+def test_a_report_that_is_not_only_about_small_jobs_stays(
+    stubbed: Stubbed, small: StreamReports, image: dict[str, Any], *, read: bool
+) -> None:
+    name = small_id(JOB)
+    place = {"pk": {"S": keys.job_pk(name)}, "sk": {"S": keys.JOB}}
+    number = "000000000000000000103"
+    found = [{"eventName": "MODIFY", "dynamodb": {"SequenceNumber": number, "Keys": place, "NewImage": image}}]
+    stubbed.stubs["dynamodbstreams"].add_response("get_shard_iterator", {"ShardIterator": "here"})
+    stubbed.stubs["dynamodbstreams"].add_response("get_records", {"Records": found})
+    assert small.ledgers(REPORT) == ({(name, 0)} if read else None)

@@ -224,6 +224,7 @@ DEEDS: Final[Mapping[str, Prepared]] = {
     "createTemplate": _new(Act.TEMPLATE_CREATED),
     "putTemplate": _template(Act.TEMPLATE_CHANGED),
     "deleteTemplate": _template(Act.TEMPLATE_DELETED),
+    "overrideBatchBounceGuard": _job(Act.BATCH_GUARD_OVERRIDDEN),
     **dict.fromkeys(("stopJob", "stopBatch"), _job(Act.JOB_STOPPED, stopped=False)),
     **dict.fromkeys(("retryJob", "retryBatch"), _job(Act.JOB_RETRIED)),
     **dict.fromkeys(("resumeJob", "resumeBatch"), _job(Act.JOB_RESUMED)),

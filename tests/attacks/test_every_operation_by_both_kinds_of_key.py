@@ -77,7 +77,7 @@ TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("listSenders", "createSender", "getSender", "verifySender", "deleteSender"), Kind.ACCOUNT),
     **dict.fromkeys(("listBatches", "listJobs", "listSchedules"), Kind.JOBS),
     **dict.fromkeys(("getBatch", "stopBatch", "retryBatch", "resumeBatch", "exportBatch"), Kind.JOB),
-    **dict.fromkeys(("listBatchLogs", "getBatchLog", "deleteSchedule"), Kind.JOB),
+    **dict.fromkeys(("listBatchLogs", "getBatchLog", "deleteSchedule", "overrideBatchBounceGuard"), Kind.JOB),
     **dict.fromkeys(("getJob", "stopJob", "retryJob", "resumeJob", "exportJob", "listJobLogs", "getJobLog"), Kind.JOB),
     **dict.fromkeys(("getCampaign", "changeCampaign", "deleteCampaign", "putCampaignTemplate"), Kind.NAMED),
     **dict.fromkeys(("createUpload", "completeUpload", "getUpload", "deleteUpload", "putRecipients"), Kind.NAMED),

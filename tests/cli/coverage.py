@@ -44,6 +44,7 @@ COVERED: Final[dict[str, tuple[str, ...] | str]] = {
     "retryCampaign": ("campaign", "retry"),
     "resumeCampaign": ("campaign", "resume"),
     "overrideBounceGuard": ("campaign", "override-bounce-guard"),
+    "overrideBatchBounceGuard": ("batch", "override-bounce-guard"),
     "createTemplate": ("template", "put"),
     "listTemplates": ("template", "list"),
     "getTemplate": ("template", "show"),

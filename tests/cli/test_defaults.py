@@ -238,6 +238,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("campaign", "resume"): lambda c: (c.stopped(), "--yes"),
     ("campaign", "retry"): lambda c: (c.sent(), "--yes"),
     ("campaign", "override-bounce-guard"): lambda c: (c.campaign(), "--yes"),
+    ("batch", "override-bounce-guard"): lambda c: (c.batch(), "--yes"),
     ("template", "list"): lambda c: c.there(c.template()),
     ("template", "put"): lambda _: ("mail.html", *MESSAGE),
     **{("template", verb): (lambda c: (c.template(),)) for verb in ("show", "versions")},

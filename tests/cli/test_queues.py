@@ -15,6 +15,7 @@ from functions.operate.services import OperateServices
 from shared import contracts
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.queues import dead_letters, redrive
@@ -80,7 +81,7 @@ def stored(state: JobState = JobState.SENDING) -> str:
     parts = Parts(EngineClock(), state=state)
     records = DynamoRecords(dynamo, records="blue-records", ops="blue-ops", blobs=FakeBlobs())
     records.accept(parts.job, parts.chunks, parts.ledgers, CONTENT, None)
-    assert DynamoLedgers(dynamo, "blue-ops").read(parts.job.id, 0) is not None
+    assert DynamoLedgers(dynamo, JobTables("blue-records", "blue-ops")).read(parts.job.id, 0) is not None
     return parts.job.id
 
 

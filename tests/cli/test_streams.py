@@ -14,7 +14,8 @@ from botocore.stub import Stubber
 from shared import contracts
 from shared.adapters.queues import redrive
 from shared.adapters.queues.dead_letters import DeadLetterQueues
-from shared.adapters.queues.redrive import Again, matches
+from shared.adapters.queues.redrive import Again
+from shared.adapters.reports import matches
 from shared.contracts import LOG_STREAM_FILTER
 from tests.cli.fakes import STREAM, letter, report
 
@@ -152,7 +153,9 @@ def test_filters_of_streams_are_understood() -> None:
         assert not matches(pattern, {})
         assert not matches(pattern, {"eventName": "REMOVE", "dynamodb": {"NewImage": {}}})
     ready = {"eventName": "INSERT", "dynamodb": {"NewImage": {"state": {"S": "READY"}}}}
-    assert [matches(p, ready) for p in contracts.PLAN_STREAM_FILTERS] == [True, False, False]
+    assert [matches(p, ready) for p in contracts.PLAN_STREAM_FILTERS] == [True, False, False, False]
+    changed = {"dynamodb": {"NewImage": {"l_dirty": {"N": "1"}, "l_status": {"S": "DONE"}, "state": {"S": "LOGGED"}}}}
+    assert [matches(p, changed) for p in contracts.PLAN_STREAM_FILTERS] == [False, False, False, True]
 
 
 def test_the_last_error_comes_from_the_functions_log_without_addresses(

@@ -1,11 +1,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.ids import new_id
+from shared.domain.ids import new_id, small_id
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import Job
@@ -28,19 +28,23 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-@pytest.fixture(params=["memory", "dynamo"])
-def stores(request: pytest.FixtureRequest, clock: FakeClock) -> Stores:
-    """The stores in memory, and the real ones."""
+@pytest.fixture(params=["memory", "dynamo", "small jobs"])
+def stores(request: pytest.FixtureRequest, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Stores:
+    """The stores in memory, and the real ones; in these also small jobs, whose ledgers are in their items."""
     if request.param == "memory":
         return FakeStores(clock)
+    monkeypatch.setattr(Parts, "small", request.param == "small jobs")
     return MotoStores(request.getfixturevalue("moto_dynamo"), clock)
 
 
 class Parts:
     """A job with its chunks and ledgers, not stored yet."""
 
+    small: ClassVar[bool] = False
+    """Whether jobs of one chunk are small ones."""
+
     def __init__(self, clock: FakeClock, sizes: Sequence[int] = (3,), **changes: Any) -> None:
-        name = new_id(clock.ms)
+        name = small_id(new_id(clock.ms)) if self.small and len(sizes) == 1 else new_id(clock.ms)
         ttl = clock.ms // 1000 + 1000
         self.chunks = [
             Chunk(name, i, tuple(Recipient(f"r{i}.{j}@example.com", f"r{i}.{j}@example.com") for j in range(n)), ttl)

@@ -19,7 +19,7 @@ Q, C, S, U = Cell.QUEUED, Cell.CLAIMED, Cell.SENT, Cell.UNKNOWN
 @pytest.fixture
 def job(stores: Stores, clock: FakeClock) -> str:
     parts = Parts(clock)
-    stores.ledgers.enqueue(parts.ledgers)
+    parts.store(stores)
     return parts.job.id
 
 

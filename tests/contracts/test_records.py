@@ -178,14 +178,14 @@ def test_a_worker_sees_the_job_and_every_pause(stores: Stores, clock: FakeClock)
     def control() -> Control:
         return stores.records.control(parts.job.id, ACCOUNT)
 
-    assert control() == Control(parts.job, paused=False)
+    assert control() == Control(parts.job, paused=False, heard=False)
     for account in (ACCOUNT, ""):
         stores.pause(account)
-        assert control() == Control(parts.job, paused=True)
+        assert control() == Control(parts.job, paused=True, heard=False)
         stores.unpause(account)
     stores.pause("acc_000000000002")
-    assert control() == Control(parts.job, paused=False)
-    assert stores.records.control("0" * 26, ACCOUNT) == Control(None, paused=False)
+    assert control() == Control(parts.job, paused=False, heard=False)
+    assert stores.records.control("0" * 26, ACCOUNT) == Control(None, paused=False, heard=False)
 
 
 # Transitions

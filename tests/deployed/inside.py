@@ -13,6 +13,7 @@ from infra.local.cloud import Cloud
 from infra.local.paths import ENV_LOCAL, paths
 from shared import contracts
 from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.s3.blobs import S3Blobs
@@ -62,7 +63,7 @@ class Inside:
             deployment=deployment,
             dynamo=dynamo,
             records=DynamoRecords(dynamo, records=environment[contracts.ENV_RECORDS_TABLE], ops=ops, blobs=blobs),
-            ledgers=DynamoLedgers(dynamo, ops),
+            ledgers=DynamoLedgers(dynamo, JobTables(environment[contracts.ENV_RECORDS_TABLE], ops)),
             sqs=deploy.client("sqs", port),
             functions=functions,
             names=names,

@@ -9,6 +9,7 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import HELD_BACK, PLAN_STREAM_FILTERS, ResumeTask, load_due
 from shared.domain.audit import EVERYONE, SYSTEM, Log
+from shared.domain.ids import is_small
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.lanes.switches import Switch
@@ -157,3 +158,20 @@ def test_a_campaign_that_gave_way_is_looked_at_when_its_next_try_is_due(world: W
     rests = world.job(job.id).rests_until / 1000
     assert [load_due(m.body) for m in world.due_queue.waiting] == 2 * [job.id]
     assert [m.due for m in world.due_queue.waiting] == pytest.approx(2 * [rests])
+
+
+def test_a_small_job_whose_ledger_has_changed_is_folded_and_ended(world: World) -> None:
+    job = world.accept(2, route=("one",))
+    assert is_small(job.id)
+    world.send("one")
+    event = record(world, job)
+    assert _passed(event) == [PLAN_STREAM_FILTERS[-1]]
+    twice(event)
+    ended = world.job(job.id)
+    assert (ended.state, ended.counts["sent"], ended.counts["queued"]) == (JobState.LOGGED, 2, 0)
+    assert _passed(record(world, job)) == []
+
+
+def _passed(event: dict[str, Any]) -> list[Any]:
+    [changed] = event["Records"]
+    return [x for x in PLAN_STREAM_FILTERS if matches(changed["dynamodb"]["NewImage"], x)]

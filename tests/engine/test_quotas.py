@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from shared.contracts import Credential, Per, Quota, WhenFull
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import OverQuota, Rejected
-from shared.domain.jobs.states import Cell
+from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes.periods import ends, label
 from shared.domain.lanes.quotas import Spend
 from shared.engine.lane.start import PointerResult
-from tests.fakes.world import World, credential
+from tests.fakes.world import ACCOUNT, World, credential
 
 HOUR: Final = 3600.0
 
@@ -31,6 +31,11 @@ def taken(world: World, name: str) -> Sequence[float]:
 
 def hours(world: World, name: str) -> Counter[str]:
     return Counter(label(Per.HOUR, "UTC", at) for at in taken(world, name))
+
+
+def left_of(world: World) -> int | None:
+    """Return the units that are left of a quota of 50 an hour."""
+    return world.pacer.room("one", Spend((Quota(50, Per.HOUR),), 1)).left
 
 
 @pytest.mark.promise(2)
@@ -169,8 +174,37 @@ def test_units_of_messages_that_were_stopped_come_back() -> None:
     world.providers["one"].before = pause
     world.run()
     assert 5 < len(taken(world, "one")) < 40
-    left = world.pacer.room("one", Spend((Quota(50, Per.HOUR),), 1)).left
-    assert left == 50 - len(taken(world, "one"))
+    assert left_of(world) == 50 - len(taken(world, "one"))
+
+
+def test_units_of_small_jobs_that_are_not_begun_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop comes after the slots of their group were reserved."""
+    world = World(bounded("one", Quota(50, Per.HOUR)))
+    stopped, *_ = [world.accept(1).id for _ in range(4)]
+    begin = world.records.begin
+    counted: list[int | None] = []
+
+    def begun(*args: Any) -> Any:
+        if not counted:
+            counted.append(left_of(world))
+            world.control.stop(stopped, ACCOUNT)
+        return begin(*args)
+
+    monkeypatch.setattr(world.records, "begin", begun)
+    world.clock.run(lambda: world.send_together("one"))
+    assert counted == [46]
+    assert len(taken(world, "one")) == 3
+    assert left_of(world) == 47
+
+
+def test_units_of_what_a_small_job_leaves_out_come_back() -> None:
+    world = World(bounded("one", Quota(50, Per.HOUR)))
+    job = world.accept(2)
+    world.records.suppress(ACCOUNT, "r0@example.com", "complained", world.clock.ms)
+    world.clock.run(lambda: world.send_together("one"))
+    assert sorted(world.states(job.id)) == sorted([Cell.SKIPPED, Cell.SENT])
+    assert world.job(job.id).state is JobState.LOGGED
+    assert left_of(world) == 49
 
 
 @pytest.mark.parametrize(

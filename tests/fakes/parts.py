@@ -2,7 +2,7 @@
 
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -57,6 +57,16 @@ class Held:
 def credential(name: str, rate: float = 100, per_call: int = 0) -> Credential:
     """Return a credential whose provider bears its name."""
     return Credential(name, name, "email", rate, per_call=per_call)
+
+
+@dataclass(frozen=True)
+class FakeListeners:
+    """`ports.Listeners` in memory."""
+
+    namespaces: Collection[str]
+
+    def has(self, namespace: str) -> bool:
+        return namespace in self.namespaces
 
 
 class Parts:
@@ -115,7 +125,8 @@ class Parts:
             clock=self.clock,
         )
         self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, announcer=self.announcer, **common)
-        self.tracker = Tracker(recovery=self.recovery, pool=FakePool, **common)
+        quiet = None if self.announcer is not None else FakeListeners(self.stores.heard)
+        self.tracker = Tracker(recovery=self.recovery, pool=FakePool, listeners=quiet, **common)
         self.retrier = Retrier(recovery=self.recovery, **common)
         self.schedules = Schedules(
             records=self.records,

@@ -6,16 +6,17 @@ from dataclasses import replace
 
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
+from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job, RetryRequest, add_figures, stats_of
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
-from shared.domain.jobs.states import COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
+from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, TRANSITIONS, Change, JobState, ending, reopened
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace, owner
 from shared.domain.times import Millis
-from shared.ports import Changed, Control, Idempotency, Loaded, Mismatch, Replay, Stored
+from shared.ports import Changed, Control, Idempotency, JobEnd, Loaded, Mismatch, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
 from tests.fakes.grouped import Grouped
@@ -31,6 +32,7 @@ class FakeRecords(FakeOpenIndex):
     Attributes:
         stats: (account, day, channel, shard) → amounts.
         paused: accounts that an operator paused; an empty name pauses everything.
+        heard: namespaces that have webhooks.
         journal: the events of all accounts.
     """
 
@@ -44,6 +46,7 @@ class FakeRecords(FakeOpenIndex):
         self.keys: dict[tuple[str, str], Idempotency] = {}
         self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
         self.paused: set[str] = set()
+        self.heard: set[str] = set()
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
@@ -127,8 +130,9 @@ class FakeRecords(FakeOpenIndex):
 
     def _control(self, job: str, account: str, lane: str, *, test: bool) -> Control:
         paused = bool(self.paused & {"", owner(account)})
-        latest = dict(self.suppressed_at.get(namespace(account, test=test), {}))
-        return Control(self.jobs.get(job), paused, self._breaker(lane), latest)
+        name = namespace(account, test=test)
+        latest = dict(self.suppressed_at.get(name, {}))
+        return Control(self.jobs.get(job), paused, self._breaker(lane), latest, heard=name in self.heard)
 
     def _breaker(self, lane: str) -> Breaker | None:
         return self._breakers.of(lane) if lane else None
@@ -152,7 +156,8 @@ class FakeRecords(FakeOpenIndex):
         if job not in self.jobs or (job, number) not in self.chunks:
             return None
         stored = self.contents.get(job) if content else None
-        return Loaded(self.jobs[job], self.chunks[job, number], stored, self._breaker(lane))
+        ledger = self._ledgers.items.get((job, 0)) if is_small(job) else None
+        return Loaded(self.jobs[job], self.chunks[job, number], stored, self._breaker(lane), ledger)
 
     def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
         def found() -> dict[tuple[str, int], tuple[Job, Chunk]]:
@@ -255,10 +260,12 @@ class FakeRecords(FakeOpenIndex):
 
         return self._atomic(f"change.{change.value}", make)
 
-    def override_guard(self, job: str) -> None:
+    def override_guard(self, job: str, event: Event | None = None) -> None:
         def put() -> None:
             if job in self.jobs:
                 self.jobs[job] = replace(self.jobs[job], guard_off=True, version=self.jobs[job].version + 1)
+                if event is not None:
+                    self.journal.keep(event)
 
         self._atomic("override_guard", put)
 
@@ -307,10 +314,41 @@ class FakeRecords(FakeOpenIndex):
         self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
     ) -> Mapping[str, tuple[Ledger, Job | None]]:
         def make() -> Mapping[str, tuple[Ledger, Job | None]]:
-            done = {job.id: self._fold(x, job, finish if x.status is LedgerStatus.DONE else None) for x, job in ledgers}
+            done = {job.id: self._fold(x, job, finish if _ends(x, job) else None) for x, job in ledgers}
             return {name: made for name, made in done.items() if made is not None}
 
         return self._atomic("fold_jobs", make)
+
+    def begin(self, read: Ledger, claimed: Ledger, job: Job) -> tuple[Job, Ledger] | None:
+        def make() -> tuple[Job, Ledger] | None:
+            stored, current = self._ledgers.items.get((read.job, read.chunk)), self.jobs.get(job.id)
+            if stored is None or current is None:
+                return None
+            if stored.held_by(claimed.owner, claimed.epoch) and stored.seq == claimed.seq:
+                return current, stored
+            if stored.version != read.version or current.state not in ACTIVE:
+                return None
+            self.jobs[job.id] = replace(current, state=JobState.SENDING, version=current.version + 1)
+            self._ledgers.store(claimed)
+            return self.jobs[job.id], claimed
+
+        return self._atomic("begin", make)
+
+    def end_jobs(self, ends: Sequence[JobEnd], finish: Millis) -> set[str]:
+        return self._atomic("end_jobs", lambda: {x.job.id for x in ends if self._end(x, finish)})
+
+    def _end(self, x: JobEnd, finish: Millis) -> bool:
+        stored, current = self._ledgers.items.get((x.held.job, x.held.chunk)), self.jobs.get(x.job.id)
+        if stored is None or current is None or stored.version != x.held.version:
+            return False
+        ends = x.job.state is not JobState.LOGGED
+        if ends and (current.version != x.job.version or current.state not in ACTIVE):
+            return False
+        if x.detail is not None:
+            self.windows[x.detail.job, x.detail.chunk, x.detail.epoch, x.detail.seq] = x.detail
+        released = replace(x.released, version=stored.version)
+        self._ledgers.items[x.held.job, x.held.chunk] = released  # no stream shows what the fold takes with it
+        return self._fold(released, current, finish if ends else None) is not None
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
         changes = [(x, *folded) for x in ledgers if (folded := rules.fold(x)) is not None]
@@ -372,3 +410,7 @@ class FakeRecords(FakeOpenIndex):
         for r, provider in enumerate(job.providers):
             for j, name in enumerate(BY_KEYS):
                 amounts[f"p.{provider}.{name}"] += delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]
+
+
+def _ends(ledger: Ledger, job: Job) -> bool:
+    return ledger.status is LedgerStatus.DONE and job.state is not JobState.LOGGED

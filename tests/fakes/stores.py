@@ -38,6 +38,8 @@ class Stores(Protocol):
     tap: Tap
     listener: Callable[[Ledger], None]
     """Told of every ledger that is updated, as it then is."""
+    heard: set[str]
+    """Namespaces that have endpoints."""
 
     @property
     def ledgers(self) -> LedgerQueue: ...
@@ -67,6 +69,9 @@ class Stores(Protocol):
 
     def unpause(self, account: str) -> None:
         """End a pause."""
+
+    def hear(self, namespace: str) -> None:
+        """Let a namespace have an endpoint."""
 
     def switch(self, credential: str, switches: Switches) -> None:
         """Set what operators may set of a credential."""
@@ -101,6 +106,7 @@ class FakeStores:
         self.breakers = FakeBreakers(self.tap)
         self.bookmarks = FakeBookmarks(self.tap)
         self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
+        self.heard = self.records.heard
         self.journal = self.records.journal
         self.acceptances = FakeAcceptances(self.journal, clock, self.tap)
         self.lists = FakeLists(self.records, self.tap)
@@ -116,6 +122,9 @@ class FakeStores:
 
     def pause(self, account: str) -> None:
         self.holds.pause(account)
+
+    def hear(self, namespace: str) -> None:
+        self.heard.add(namespace)
 
     def switch(self, credential: str, switches: Switches) -> None:
         self.holds.switch(credential, switches)

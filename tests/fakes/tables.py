@@ -17,12 +17,15 @@ from shared.adapters.dynamo.credentials.lease_hints import DynamoHints
 from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.adapters.dynamo.credentials.switchboard import DynamoHolds, Switchboard
 from shared.adapters.dynamo.homes import Homes
+from shared.adapters.dynamo.hooks.keys import listeners
 from shared.adapters.dynamo.jobs.bookmarks import DynamoBookmarks
+from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.dynamo.jobs.scheduled import DynamoAgenda
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION, MIN_RATE
 from shared.domain.audit import SYSTEM
+from shared.domain.ids import is_small
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lanes.switches import Switch, Switches
 from shared.domain.recipients.suppressions import Reach
@@ -127,10 +130,11 @@ class MotoStores:
         self.tap = tap or Tap()
         self.tables = create_tables(client)
         self.blobs = FakeBlobs()
+        self.heard: set[str] = set()
         self.listener: Callable[[Ledger], None] = lambda _ledger: None
         tapped = TappedClient(client, self.tap, self._updated)
         self.dynamo = Dynamo(tapped, sleep=clock.sleep, homes=self.tables.alone)
-        self.ledgers = DynamoLedgers(self.dynamo, self.tables.ops)
+        self.ledgers = DynamoLedgers(self.dynamo, JobTables(self.tables.records, self.tables.ops))
         self.records = DynamoRecords(self.dynamo, records=self.tables.records, ops=self.tables.ops, blobs=self.blobs)
         self.pacer = DynamoPacer(self.dynamo, self.tables.ops, clock)
         self.hints = DynamoHints(self.dynamo, self.tables.ops)
@@ -147,13 +151,20 @@ class MotoStores:
 
     def _updated(self, table: str, key: Any) -> None:
         """Tell the listener of a ledger that was written, as the stream does."""
-        if table == self.tables.ops and key["sk"]["S"].startswith(keys.LEDGER_PREFIX):
+        small = key["sk"]["S"] == keys.JOB and is_small(key["pk"]["S"])
+        if small or (table == self.tables.ops and key["sk"]["S"].startswith(keys.LEDGER_PREFIX)):
             item = self.client.get_item(TableName=table, Key=key, ConsistentRead=True)["Item"]
             self.listener(codec.ledger(item))
 
     def pause(self, account: str) -> None:
         """Pause an account, or everything if the name is empty."""
         self.switchboard.pause(Switch(account=account), by=SYSTEM, reason="why")
+
+    def hear(self, namespace: str) -> None:
+        """Let a namespace have an endpoint."""
+        item = {**listeners(namespace), "namespaces": {"SS": [namespace]}}
+        self.client.put_item(TableName=self.tables.records, Item=item)
+        self.heard.add(namespace)
 
     def unpause(self, account: str) -> None:
         """End a pause."""

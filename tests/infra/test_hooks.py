@@ -162,7 +162,7 @@ def test_queues_of_webhooks_have_their_producers(hooks: Template, aws: Template,
                     for resource in statement.resources:
                         feeders.setdefault(resource, set()).add(service)
     redrives = "operate"
-    assert feeders[f"{ARN}posthaste-dev-hooks"] == {"log", "sweep", "gather_hooks", redrives}
+    assert feeders[f"{ARN}posthaste-dev-hooks"] == {"plan", "log", "sweep", "gather_hooks", redrives}
     assert feeders[f"{ARN}posthaste-dev-calls"] == {"api", "gather_hooks", "call_hooks", redrives}
     assert feeders[f"{ARN}posthaste-dev-calls-slow"] == {"api", "gather_hooks", "call_hooks", redrives}
 

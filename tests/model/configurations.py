@@ -58,6 +58,26 @@ WORLDS: Final[dict[str, World]] = {
         outcomes="st",
         budget=Budget(crash=1, freeze=0, stop=1, resume=1),
     ),
+    "the turn of a campaign ends at any moment": World(
+        campaigns=(0, 1),
+        messages=1,
+        turns=True,
+        feedback=False,
+        stale=False,
+        outcomes="s",
+        budget=Budget(crash=1, freeze=1, stop=0, resume=0),
+    ),
+    "the turn of a campaign of two chunks ends, stop and resume": World(
+        campaigns=(0, 1),
+        chunks=2,
+        messages=1,
+        workers=1,
+        turns=True,
+        feedback=False,
+        stale=False,
+        outcomes="s",
+        budget=Budget(crash=1, freeze=0, stop=1, resume=1),
+    ),
     "two tries, every outcome": World(
         limit=2, window=2, exclusive=False, outcomes="sptUNh", feedback=False, budget=_CAUGHT_IN_TIME
     ),

@@ -103,7 +103,9 @@ class Functions:
 
     def plan(self, job: str) -> list[Document]:
         """Start a job that the stream of jobs shows."""
-        plan.handler({"Records": [_record({"job": {"S": job}}, self.world.clock.now())]}, Context())
+        plan.handler(
+            {"Records": [_record({"job": {"S": job}, "state": {"S": "READY"}}, self.world.clock.now())]}, Context()
+        )
         return self.heard()
 
     def track(self, credential: str, words: list[ProviderEvent]) -> list[Document]:

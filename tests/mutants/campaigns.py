@@ -33,8 +33,8 @@ CAMPAIGNS: Final = (
         "a campaign is written as if nobody else did",
         1,
         "shared/adapters/dynamo/codec.py",
-        '"ConditionExpression": "#version = :version",',
-        '"ConditionExpression": "#version = :version OR attribute_exists(pk)",',
+        '"ConditionExpression": "#guard = :guard",',
+        '"ConditionExpression": "#guard = :guard OR attribute_exists(pk)",',
         "tests/contracts/test_campaigns.py::test_nothing_is_sent_of_what_has_moved_on[dynamo-campaign]",
     ),
     Mutant(

@@ -24,6 +24,7 @@ from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
 from tests.mutants.runs import RUNS
+from tests.mutants.small import SMALL
 from tests.mutants.spool import SPOOL
 from tests.mutants.switches import SWITCHES
 from tests.mutants.team import TEAM
@@ -42,6 +43,7 @@ MUTANTS: Final = (
         "tests/engine/test_fairness.py::test_small_jobs_use_the_express_queue_whichever_code_sends_pointers[1-True]",
     ),
     *ONCE,
+    *SMALL,
     *SPOOL,
     *RELAY,
     *MAILS,
@@ -79,6 +81,14 @@ MUTANTS: Final = (
         "        for other in self._others(job):\n            self._stop(other, job, counts)\n",
         "",
         "tests/engine/test_bounce_guard.py::test_every_open_job_of_the_campaign_is_stopped_and_no_other",
+    ),
+    Mutant(
+        "the bounce guard lets batches bounce",
+        4,
+        "shared/domain/campaigns/bounce_guard.py",
+        "(bool(job.campaign) or job.kind == BATCH)",
+        "bool(job.campaign)",
+        "tests/engine/test_bounce_guard.py::test_a_batch_is_stopped_and_says_so_and_no_other",
     ),
     Mutant(
         "stop not looked for between windows",
@@ -175,17 +185,17 @@ MUTANTS: Final = (
     Mutant(
         "fold twice",
         7,
-        "shared/adapters/dynamo/jobs/folding.py",
-        '"ConditionExpression": "version = :old",',
-        '"ConditionExpression": "version = :old OR attribute_exists(pk)",',
+        "shared/adapters/dynamo/codec.py",
+        '"ConditionExpression": "#guard = :guard",',
+        '"ConditionExpression": "#guard = :guard OR attribute_exists(pk)",',
         "tests/contracts/test_folding.py::test_a_ledger_is_folded_exactly_once[dynamo]",
     ),
     Mutant(
         "a fold leaves the mark of what is in no stats",
         7,
-        "shared/adapters/dynamo/jobs/folding.py",
-        "REMOVE dirty, uncounted",
-        "REMOVE dirty",
+        "shared/domain/jobs/ledger.py",
+        "replace(ledger, folded=now, dirty=False, uncounted=(), version",
+        "replace(ledger, folded=now, dirty=False, version",
         "tests/contracts/test_counted_later.py::test_the_first_fold_counts_all_of_it_and_later_ones_what_is_new[dynamo-True]",
     ),
     Mutant(
@@ -208,9 +218,33 @@ MUTANTS: Final = (
         "a job that has moved on keeps others from their end",
         7,
         "shared/adapters/dynamo/jobs/folding.py",
-        "left = [x for i, x in enumerate(left) if not moved & {2 * i, 2 * i + 1}]",
+        "left = [x for x in left if x not in gone]",
         "left = []",
         "tests/contracts/test_ends.py::test_one_that_has_moved_on_is_left_as_it_is_and_keeps_no_other[dynamo]",
+    ),
+    Mutant(
+        "a small job's ledger is written whatever its job has become",
+        1,
+        "shared/adapters/dynamo/jobs/ledger_writes.py",
+        """f"{ledger['ConditionExpression']} AND {write['ConditionExpression']}",""",
+        """ledger["ConditionExpression"],""",
+        "tests/contracts/test_ends.py::test_one_that_has_moved_on_is_left_as_it_is_and_keeps_no_other[small jobs]",
+    ),
+    Mutant(
+        "a small job ends without its state",
+        7,
+        "shared/adapters/dynamo/jobs/ledger_writes.py",
+        """return f"{sets}, {more_sets.removeprefix('SET ')}" +""",
+        """return f"{sets}" +""",
+        "tests/contracts/test_ends.py::test_jobs_end_together_as_each_would_by_itself[small jobs]",
+    ),
+    Mutant(
+        "what changes in a small job wakes nobody",
+        7,
+        "shared/adapters/dynamo/jobs/ledgers.py",
+        'if image is not None and ("cells" in image or "l_dirty" in image):',
+        'if image is not None and "cells" in image:',
+        "tests/dispatch/test_plan.py::test_a_small_job_whose_ledger_has_changed_is_folded_and_ended",
     ),
     Mutant(
         "jobs that end together lack their first figures in the stats",

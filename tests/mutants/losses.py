@@ -160,9 +160,9 @@ LOSSES: Final = (
     Mutant(
         "the youngest campaign goes first",
         3,
-        "shared/engine/jobs/plan.py",
-        "in sorted(waiting.items()):",
-        "in sorted(waiting.items(), reverse=True):",
+        "shared/domain/campaigns/turns.py",
+        "by_age = sorted(waiting)",
+        "by_age = sorted(waiting, reverse=True)",
         "tests/engine/test_reservation.py::test_the_oldest_job_starts_and_those_of_its_campaign_with_it",
     ),
     Mutant(
@@ -220,7 +220,7 @@ LOSSES: Final = (
         "shared/engine/lane/group.py",
         "together(hints)",
         "hints[0]",
-        f"{_GROUP}::test_leases_of_a_dead_worker_s_group_are_found_by_their_note",
+        f"{_GROUP}::test_leases_of_a_dead_worker_s_group_are_found_by_their_note[inside]",
     ),
     Mutant(
         "the fault of one fails its whole group",
@@ -228,7 +228,7 @@ LOSSES: Final = (
         "shared/engine/lane/group.py",
         "            self._end_by_fault(group, m, fault)\n            return False",
         "            raise",
-        f"{_GROUP}::test_the_fault_of_one_is_its_own[ledgers.swap-before]",
+        f"{_GROUP}::test_the_fault_of_one_is_its_own[apart-ledgers.swap-before]",
     ),
     Mutant(
         "a small job is sent in a group whatever holds it back",
@@ -236,7 +236,7 @@ LOSSES: Final = (
         "shared/engine/lane/group.py",
         "            if not self._check.passes(m.lease, control):\n                return\n",
         "            self._check.passes(m.lease, control)\n",
-        f"{_GROUP}::test_what_is_stopped_paused_or_suppressed_is_left_out_and_the_others_are_sent",
+        f"{_GROUP}::test_what_is_stopped_paused_or_suppressed_is_left_out_and_the_others_are_sent[inside]",
     ),
     Mutant(
         "a group waits for its slowest answer before any lease ends",
@@ -244,7 +244,7 @@ LOSSES: Final = (
         "shared/engine/lane/group.py",
         "                if m.windows.ended:\n",
         "                if m.windows.ended and all(x.windows.ended for x in calling):\n",
-        f"{_GROUP}::test_the_answer_of_one_that_takes_long_costs_the_others_nothing",
+        f"{_GROUP}::test_the_answer_of_one_that_takes_long_costs_the_others_nothing[inside]",
     ),
     Mutant(
         "a lease that waits for slow answers is not kept",

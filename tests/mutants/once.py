@@ -48,13 +48,29 @@ ONCE: Final = (
         "        self._release(lease)\n",
         "tests/engine/test_quotas.py::test_units_of_messages_that_were_stopped_come_back",
     ),
+    Mutant(
+        "the units of small jobs that others begin stay counted",
+        2,
+        "shared/engine/lane/group.py",
+        "            self._slot_client.give_back(unused)\n",
+        "",
+        "tests/engine/test_quotas.py::test_units_of_small_jobs_that_are_not_begun_come_back",
+    ),
+    Mutant(
+        "the units of messages that a small job leaves out stay counted",
+        2,
+        "shared/engine/lane/group.py",
+        "                self._slot_client.give_back(m.lease.unused)\n",
+        "",
+        "tests/engine/test_quotas.py::test_units_of_what_a_small_job_leaves_out_come_back",
+    ),
     # 1: never handed over again while an attempt's fate is not known
     Mutant(
         "claim without condition",
         1,
         "shared/adapters/dynamo/codec.py",
-        '"ConditionExpression": "#version = :version",',
-        '"ConditionExpression": "#version = :version OR attribute_exists(pk)",',
+        '"ConditionExpression": "#guard = :guard",',
+        '"ConditionExpression": "#guard = :guard OR attribute_exists(pk)",',
         "tests/contracts/test_ledgers.py::test_a_claim_under_a_lost_lease_takes_nothing_and_leaves_its_words[dynamo]",
     ),
     Mutant(

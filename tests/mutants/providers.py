@@ -133,6 +133,22 @@ PROVIDERS: Final = (
         "tests/adapters/test_http_wire.py::test_what_is_answered_meanwhile_frees_its_connection",
     ),
     Mutant(
+        "a step takes a lost answer for one",
+        2,
+        "shared/adapters/http/steps.py",
+        "        if isinstance(answer, Exception):\n            raise answer\n        return answer",
+        "        return answer  # type: ignore[return-value]",
+        "tests/adapters/test_steps.py::test_a_request_fails_as_the_client_has_it_fail[1]",
+    ),
+    Mutant(
+        "a worker that waits for slow answers serves nothing else",
+        3,
+        "functions/dispatch/send.py",
+        "        if _is_express(beside) and not self._active:",
+        "        if _is_express(beside) and self._active:",
+        "tests/dispatch/test_send.py::test_what_comes_while_a_small_job_waits_for_a_slow_answer_is_served_beside_it",
+    ),
+    Mutant(
         "absence is proof before events have settled",
         1,
         "shared/providers/mailgun/lookup.py",

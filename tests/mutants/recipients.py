@@ -15,6 +15,31 @@ SCHEDULES: Final = "shared/engine/intake/schedules.py"
 RECIPIENTS: Final = (
     # 11: who has unsubscribed
     Mutant(
+        "a plain value is a link",
+        9,
+        "shared/domain/content/templates.py",
+        "shown = plain(value) if apart else value",
+        "shown = value",
+        "tests/attacks/test_a_value_that_becomes_a_link.py::test_a_placeholder_says_so_in_each_kind_of_template[html]",
+    ),
+    Mutant(
+        "the text made from HTML forgets that a value is plain",
+        9,
+        "shared/domain/content/plain_text.py",
+        "if m[2] else",
+        "if m[2] is None else",
+        "tests/attacks/test_a_value_that_becomes_a_link.py::test_the_text_made_from_html_keeps_values_plain",
+    ),
+    Mutant(
+        "what providers wrote about a person outlives their erasure",
+        9,
+        "shared/adapters/dynamo/erasure/erasing.py",
+        "        if not places:\n            return\n        job, number_",
+        "        if places:\n            return\n        job, number_",
+        "tests/api/test_erasing.py"
+        "::test_what_providers_wrote_about_a_person_is_gone_and_what_they_wrote_of_others_is_not",
+    ),
+    Mutant(
         "a look at a link unsubscribes",
         11,
         PAGES,

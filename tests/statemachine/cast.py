@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Final
 from hypothesis.stateful import RuleBasedStateMachine
 
 from shared.contracts import ProviderEvent
-from shared.domain.ids import Ref
+from shared.domain.ids import Ref, is_small
 from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, Policy
 from shared.domain.jobs.states import Cell
+from shared.engine.lane.start import PointerResult
 from shared.engine.outcome.track import LATER
 from shared.ports import Retriable
 from tests.fakes.faults import Crash
@@ -107,7 +108,17 @@ class Cast(RuleBasedStateMachine):
         name = f"worker{self.numbers + 1}"
         deadline = self.world.clock.now() + INVOCATION
         self.watch.begins(name, lane)
-        return self.start("worker", lambda: sender.work(job, chunk, owner=name, deadline=deadline), after)
+
+        def together() -> PointerResult:
+            [did] = sender.work_together([(job, chunk)], owner=name, deadline=deadline)
+            if isinstance(did, Exception):
+                raise did
+            return did
+
+        def alone() -> PointerResult:
+            return sender.work(job, chunk, owner=name, deadline=deadline)
+
+        return self.start("worker", together if is_small(job) else alone, after)
 
     def ask_about(self, lane: str, job: str, chunk: int, after: Callable[[Actor], None] = lambda _actor: None) -> Actor:
         self.watch.begins(f"ask{self.numbers + 1}", lane)

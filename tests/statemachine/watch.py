@@ -381,7 +381,7 @@ _DELIVERED: Final = frozenset({ProviderEventKind.DELIVERED})
 
 
 def _name(job_id: str) -> str:
-    return job_id[-1]
+    return job_id[-2]
 
 
 def _short(ref: Ref) -> str:

@@ -72,8 +72,8 @@ def small(window: int, *, recorded: bool = False, threshold: int = FIRST) -> Ite
         patch.object(retry, "SLICE", 1 if recorded else retry.SLICE),
         patch.object(health, "FIRST", threshold),
         patch.object(health, "RUN", threshold),
-        patch.object(accept, "new_id", lambda now: ids.new_id(now, next(order))),
-        patch.object(lists, "new_id", lambda now: ids.new_id(now, next(order))),
+        patch.object(accept, "new_id", lambda now: ids.new_id(now, next(order) << 5)),
+        patch.object(lists, "new_id", lambda now: ids.new_id(now, next(order) << 5)),
     ):
         yield
 

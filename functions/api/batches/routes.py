@@ -4,14 +4,14 @@ from typing import Any, Final
 
 from functions.api.call import Call
 from functions.api.declined import accepted
-from functions.api.jobs.routes import SEEN, lister, operations
+from functions.api.jobs.routes import SEEN, lister, operations, owned, reader
 from functions.api.requests import NewBatch
-from functions.api.views import AcceptedBatch, JobPage
+from functions.api.views import AcceptedBatch, JobPage, JobView
 from shared.contracts import Routing
 from shared.domain.accounts import Scope
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Attachment
-from shared.domain.jobs.job import OnAmbiguous, Policy
+from shared.domain.jobs.job import BATCH, OnAmbiguous, Policy
 from shared.engine.intake.request import SendRequest, Source
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
@@ -88,6 +88,12 @@ def _region(call: Call[Nothing, NewBatch]) -> str:
     return account.region if account else ""
 
 
+def override(call: Call[Nothing, Nothing]) -> Answer:
+    """Let a batch be sent from now on, however many messages bounce."""
+    call.services.control.override_guard(owned(call, BATCH)[0], by=call.key.id)
+    return _read(call)
+
+
 def _policy(body: NewBatch) -> Policy:
     given: dict[str, Any] = {}
     if body.retry_on is not None:
@@ -96,6 +102,8 @@ def _policy(body: NewBatch) -> Policy:
         given["deferred_after"] = body.deferred_after
     return Policy(max_attempts=body.max_attempts, on_ambiguous=OnAmbiguous(body.on_ambiguous), **given)
 
+
+_read: Final = reader(BATCH)
 
 ROUTES: Final = section(
     "Batches",
@@ -136,4 +144,15 @@ ROUTES: Final = section(
         problems=("bad_cursor",),
     ),
     *operations("/batches/{id}", "Batch", "batch"),
+    Route(
+        method="POST",
+        path="/batches/{id}/override-bounce-guard",
+        name="overrideBatchBounceGuard",
+        summary="Turn off the bounce guard",
+        description="Permanent. If the guard stopped the batch, it stays stopped until you resume it.",
+        scope=Scope.SEND,
+        handler=override,
+        answers={200: JobView},
+        problems=("not_found",),
+    ),
 )

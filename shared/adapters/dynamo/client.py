@@ -188,6 +188,16 @@ class Dynamo:
             found += self.batch_get_from({table: {"Keys": part, "ConsistentRead": consistent}})
         return found
 
+    def batch_get_any(self, wanted: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Item]:
+        """Return the items that exist of tables and keys, each once, read consistently, in no order."""
+        found: list[Item] = []
+        for start in range(0, len(wanted), BATCH_READ):
+            part: dict[str, Any] = {}
+            for table, key in wanted[start : start + BATCH_READ]:
+                part.setdefault(table, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
+            found += self.batch_get_from(part)
+        return found
+
     def batch_get_from(self, wanted: Mapping[str, Any]) -> list[Item]:
         """Return the existing ones of at most 100 items in several tables, in no order; `wanted` as in BatchGetItem."""
         return [item for items in self.batch_read(wanted).values() for item in items]

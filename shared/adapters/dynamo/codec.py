@@ -1,11 +1,13 @@
 """Both directions of the engine's items: entities to DynamoDB's own form and back."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.fields import Fields
+from shared.domain.ids import is_small
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs import details as detail_codec
 from shared.domain.jobs.chunks import Chunk
@@ -86,12 +88,14 @@ def ledger_fields(x: Ledger) -> Item:
 
 
 def ledger_item(x: Ledger) -> Item:
-    """Return a ledger's item."""
+    """Return a ledger's item. That of a small job is in the job's: see `small_item`."""
     return {**keys.ledger(x.job, x.chunk), **ledger_fields(x)}
 
 
 def ledger(item: Mapping[str, Any]) -> Ledger:
-    """Read a ledger."""
+    """Read a ledger from its item, or from that of a small job."""
+    if _SMALL + "cells" in item:
+        return _small_ledger(item)
     lane = item["lane"]["S"]
     return Ledger(
         job=item["pk"]["S"][2:],
@@ -123,9 +127,23 @@ def ledger(item: Mapping[str, Any]) -> Ledger:
     )
 
 
-def ledger_update(table: str, old: Ledger, new: Ledger) -> Item:
-    """Return the update of a ledger, on the condition that its version is unchanged."""
-    return swap(table, keys.ledger(old.job, old.chunk), ledger_fields(old), ledger_fields(new))
+def of_ledger(job: str) -> str:
+    """Return what begins the names of a ledger's attributes: nothing in its own item."""
+    return _SMALL if is_small(job) else ""
+
+
+_SMALL: Final = "l_"
+
+
+def small_item(job: Job, ledger: Ledger) -> Item:
+    """Return the item of a new job with its ledger: what the ledger has folded are the job's figures."""
+    fields = {_SMALL + k: v for k, v in ledger_fields(ledger).items() if k != "ttl"}
+    return {k: v for k, v in job_item(job).items() if k not in _FIGURES} | fields
+
+
+def _small_ledger(item: Mapping[str, Any]) -> Ledger:
+    fields = {k.removeprefix(_SMALL): v for k, v in item.items() if k.startswith(_SMALL)}
+    return ledger(keys.ledger(item["job"]["S"], 0) | fields | {"ttl": item["ttl"]})
 
 
 # Breakers
@@ -163,6 +181,9 @@ _JOB: Final = Fields(
 _POLICY: Final = Fields(Policy, apart=("deferred_after",), always=("max_attempts", "retry_on", "on_ambiguous"))
 
 
+_FIGURES: Final = frozenset({"counts", "by"})
+
+
 def job_item(x: Job) -> Item:
     """Return a new job's item, with the keys of its indices."""
     out: Item = {
@@ -185,16 +206,27 @@ def job_item(x: Job) -> Item:
 
 def job(item: Mapping[str, Any]) -> Job:
     """Read a job."""
-    by = item["by"]["M"]
+    counts, by = _counted(item)
     deferred_after = number(item, "deferred_after", DEFERRED_AFTER)
     return Job(
-        counts={k: int(item["counts"]["M"][k]["N"]) for k in COUNT_KEYS},
-        by={c["S"]: tuple(int(by[c["S"]]["M"][k]["N"]) for k in BY_KEYS) for c in item["route"]["L"]},
+        counts=counts,
+        by=by,
         policy=Policy(deferred_after=deferred_after, **_POLICY.read(item)),
         rate=float(item["rate"]["N"]) if "rate" in item else None,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
         **_JOB.read(item),
     )
+
+
+def _counted(item: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
+    """Return a job's counts, and the figures of each credential of its route."""
+    route = [c["S"] for c in item["route"]["L"]]
+    if _SMALL + "folded" in item:
+        figures = iter(unpack(binary(item, _SMALL + "folded")))
+        return dict(zip(COUNT_KEYS, figures, strict=False)), {c: tuple(islice(figures, len(BY_KEYS))) for c in route}
+    by = item["by"]["M"]
+    counts = {k: int(item["counts"]["M"][k]["N"]) for k in COUNT_KEYS}
+    return counts, {c: tuple(int(by[c]["M"][k]["N"]) for k in BY_KEYS) for c in route}
 
 
 def retry_map(x: RetryRequest) -> Item:
@@ -258,6 +290,23 @@ def detail(item: Mapping[str, Any]) -> Detail:
     )
 
 
+WINDOW: Final = "window"
+"""The attribute of a small job's item that holds the detail of its first lease."""
+
+
+def window_map(x: Detail) -> Item:
+    """Return a window detail as an attribute of a small job's item."""
+    return {"M": {k: v for k, v in detail_item(x).items() if k not in ("pk", "ttl")}}
+
+
+def window(item: Mapping[str, Any]) -> Detail | None:
+    """Read the window detail in a small job's item; None if there is none."""
+    if WINDOW not in item:
+        return None
+    own = item[WINDOW]["M"]
+    return detail({**own, "pk": s(keys.details_pk(item["job"]["S"], 0)), "ttl": item["ttl"]})
+
+
 def feedback_item(x: FeedbackDetail) -> Item:
     """Return a feedback detail's item."""
     return {
@@ -288,14 +337,22 @@ def from_stream(image: Mapping[str, Any], decode: Any) -> Item:
 def swap(table: str, key: keys.Key, before: Item, after: Item) -> Item:
     """Return the update that makes the attributes `before` those of `after`, if their `version` is unchanged."""
     changes = {k: v for k, v in after.items() if before.get(k) != v}
-    expression, names, values = update(changes, [k for k in before if k not in after])
+    removals = [k for k in before if k not in after]
+    return guarded(table, key, changes, removals, "version", number(before, "version"))
+
+
+def guarded(
+    table: str, key: keys.Key, changes: Mapping[str, Any], removals: Sequence[str], guard: str, version: int
+) -> Item:
+    """Return the update that sets and removes attributes of an item, if its `guard` still is `version`."""
+    expression, names, values = update(changes, removals)
     return {
         "TableName": table,
         "Key": key,
         "UpdateExpression": expression,
-        "ConditionExpression": "#version = :version",
-        "ExpressionAttributeNames": {**names, "#version": "version"},
-        "ExpressionAttributeValues": {**values, ":version": before["version"]},
+        "ConditionExpression": "#guard = :guard",
+        "ExpressionAttributeNames": {**names, "#guard": guard},
+        "ExpressionAttributeValues": {**values, ":guard": n(version)},
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
 

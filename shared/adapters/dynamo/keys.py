@@ -39,7 +39,7 @@ Table `ops`:
 
 | pattern | key |
 |---|---|
-| one ledger; all ledgers of a job | `J#job / L#00012` |
+| one ledger, all ledgers of a job; none of a small job | `J#job / L#00012` |
 | slots, breaker, reservation of a credential | `P#credential / PACER`, `BREAKER`, `HOLDER` |
 | which credentials were ever declared? | `SYS / CREDENTIALS` |
 | how far is the sweeper? | `SYS / SWEEP` |
@@ -76,6 +76,7 @@ import hashlib
 from typing import Final
 
 from shared.contracts import POST_PREFIX
+from shared.domain.ids import is_small
 from shared.domain.namespaces import owner
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 from shared.domain.times import Millis
@@ -124,6 +125,14 @@ def content(job_id: str) -> Key:
 
 def chunk(job_id: str, number: int) -> Key:
     return key(job_pk(job_id), f"{CHUNK_PREFIX}{number:05d}")
+
+
+def ledger_place(name: Key) -> tuple[str, int] | None:
+    """Return the chunk `(job, number)` whose ledger is in the item of a key; None if none is."""
+    job_id, sk = name["pk"]["S"].removeprefix(job_pk("")), name["sk"]["S"]
+    if sk == JOB and is_small(job_id):
+        return job_id, 0
+    return (job_id, int(sk.removeprefix(LEDGER_PREFIX))) if sk.startswith(LEDGER_PREFIX) else None
 
 
 def ledger(job_id: str, number: int) -> Key:

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from botocore.exceptions import ReadTimeoutError
 
 from shared.adapters.queues.dead_letters import HOLD_SECONDS, MAX_ENTRIES, REDRIVES, RUN, give_back, receive
-from shared.adapters.reports import Batch, batch_of, read
+from shared.adapters.reports import Batch, batch_of, matches, read
 from shared.domain.queues.dead_letters import Letter, QueuePlace, Redriven
 
 MAX_BATCH_BYTES: Final = 256 * 1024
@@ -278,17 +278,6 @@ def _for_source(source: Mapping[str, Any], records: Sequence[Mapping[str, Any]])
     """Return the records that an event source's filters let through."""
     patterns = [json.loads(f["Pattern"]) for f in source.get("FilterCriteria", {}).get("Filters", [])]
     return [r for r in records if not patterns or any(matches(p, r) for p in patterns)]
-
-
-def matches(pattern: Any, value: Any) -> bool:
-    """Tell whether a stream's record passes a filter of ours: names with lists of allowed values, of any or none.
-
-    A name within one that is absent is also absent.
-    """
-    if isinstance(pattern, Mapping):
-        found = value if isinstance(value, Mapping) else {}
-        return all(matches(inner, found.get(name)) for name, inner in pattern.items())
-    return value in pattern or {"exists": value is not None} in pattern
 
 
 def event(record: Mapping[str, Any], stream: str) -> dict[str, Any]:

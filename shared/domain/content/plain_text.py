@@ -57,7 +57,7 @@ _BREAKS: Final = ("", " ", " | ", "\n", "\n\n")
 
 _BEGIN, _END = "\ufdd0", "\ufdd1"
 """Stand for a placeholder's braces: noncharacters, which no template and no entity can contain."""
-_MARKED: Final = re.compile(f"{_BEGIN}([a-z0-9_]+){_END}")
+_MARKED: Final = re.compile(rf"{_BEGIN}([a-z0-9_]+)((?:\|plain)?){_END}")
 _JOINED: Final = re.compile(rf"\{{(?=[{{{_BEGIN}])|(?<=[}}{_END}])(?=\}})")
 
 
@@ -70,9 +70,10 @@ def text_template(html: Template) -> Template:
     Raises:
         InvalidTemplateError: `too_large`, if dashes and line breaks made the text longer than a template may be.
     """
-    marked = html.render({name: f"{_BEGIN}{name}{_END}" for name in html.variables})
+    marked = html.marked(lambda name, plain: f"{_BEGIN}{name}{'|plain' if plain else ''}{_END}")
     apart = _JOINED.sub(lambda m: f"{m[0]} ", plain_text(marked))
-    return Template.parse(_MARKED.sub(r"{{ \1 }}", apart), TemplateKind.TEXT)
+    written = _MARKED.sub(lambda m: f"{{{{ {m[1]} | plain }}}}" if m[2] else f"{{{{ {m[1]} }}}}", apart)
+    return Template.parse(written, TemplateKind.TEXT)
 
 
 def plain_text(html: str) -> str:

@@ -1,4 +1,4 @@
-"""Templates: text with `{{ name }}` placeholders, checked and compiled once, rendered per recipient.
+"""Templates: text with `{{ name }}` or `{{ name | plain }}`, checked and compiled once, rendered per recipient.
 
 A placeholder is two opening braces, a name of ASCII letters, digits and underscores, and two closing braces. Upper and
 lower case are the same name, and blanks and line breaks around it are ignored. Everything else between double braces is
@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from html import escape
-from typing import Final
+from typing import Final, NamedTuple
+
+from shared.domain.content.plain_values import plain
 
 RECIPIENT: Final = "recipient"
 """The variable that always has a value: the recipient's address or number."""
@@ -39,7 +41,8 @@ _MAX_TAG: Final = 200
 """Characters after which `}}` is not taken for the end of a faulty placeholder."""
 
 _BLANK: Final = " \t\r\n"
-_TOKEN: Final = re.compile(rf"\{{\{{[{_BLANK}]*+([A-Za-z0-9_]++)[{_BLANK}]*+\}}\}}|\{{++|\}}++")
+_PLAIN: Final = rf"(\|[{_BLANK}]*+plain[{_BLANK}]*+)?+"
+_TOKEN: Final = re.compile(rf"\{{\{{[{_BLANK}]*+([A-Za-z0-9_]++)[{_BLANK}]*+{_PLAIN}\}}\}}|\{{++|\}}++")
 """A placeholder, or a run of opening or of closing braces."""
 _DOUBLE: Final = re.compile(r"\{\{|\}\}")
 _NOT_A_NAME: Final = re.compile(r"[^A-Za-z0-9_]")
@@ -141,10 +144,9 @@ def _in_html(value: str) -> str:
 
 
 def _links(
-    frame: Sequence[str], slots: Iterable[tuple[int, str]]
+    frame: Sequence[str], names: Mapping[int, str]
 ) -> Iterator[tuple[re.Pattern[str], tuple[tuple[int, str], ...]]]:
     """Yield the values that begin the URL of an attribute, each with those that follow it at once."""
-    names = dict(slots)
     for i in names:
         found = _LINK.search(frame[i - 1][-_BEFORE:]) if i else None
         if found is not None:
@@ -159,6 +161,14 @@ _SAFE: Final[Mapping[TemplateKind, Callable[[str], str] | None]] = {
     TemplateKind.SUBJECT: _in_line,
     TemplateKind.SMS: None,
 }
+
+
+class _Slot(NamedTuple):
+    """A value's index in the frame, its name, and whether it must be no link."""
+
+    at: int
+    name: str
+    plain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +186,7 @@ class Template:
     variables: tuple[str, ...] = field(compare=False)
     _frame: tuple[str, ...] = field(compare=False, repr=False)
     """Literals, with an empty string in place of each value."""
-    _slots: tuple[tuple[int, str], ...] = field(compare=False, repr=False)
-    """Index in the frame and name of each value."""
+    _slots: tuple[_Slot, ...] = field(compare=False, repr=False)
     _links: tuple[tuple[re.Pattern[str], tuple[tuple[int, str], ...]], ...] = field(compare=False, repr=False)
     """The values that begin a URL together, and what must not be their beginning."""
 
@@ -198,14 +207,14 @@ class Template:
             reader.controls(_NOT_IN_LINE if kind is TemplateKind.SUBJECT else _UNSTORABLE)
         if reader.found:
             raise InvalidTemplateError(reader.faults())
-        slots = tuple((i, name) for i, name in enumerate(reader.names) if name)
+        slots = tuple(_Slot(i, name, i in reader.plain) for i, name in enumerate(reader.names) if name)
         frame = tuple(reader.frame)
-        links = tuple(_links(frame, slots)) if kind is TemplateKind.HTML else ()
+        links = tuple(_links(frame, {x.at: x.name for x in slots})) if kind is TemplateKind.HTML else ()
         return cls(text, kind, tuple(reader.variables), frame, slots, links)
 
     def count(self, name: str) -> int:
         """Return how often the template names a variable."""
-        return sum(1 for _, found in self._slots if found == name)
+        return sum(1 for x in self._slots if x.name == name)
 
     def render(self, values: Mapping[str, str]) -> str:
         """Return the text with its values; a missing or empty one is nothing, and so is a link that would run a script.
@@ -218,16 +227,24 @@ class Template:
         """
         out = list(self._frame)
         safe = _SAFE[self.kind]
-        for i, name in self._slots:
+        for i, name, apart in self._slots:
             value = values.get(name, "")
             if value:
-                out[i] = value if safe is None else safe(value)
+                shown = plain(value) if apart else value
+                out[i] = shown if safe is None else safe(shown)
             elif name == RECIPIENT:
                 raise ValueError("a message needs its recipient")
         for refused, parts in self._links:
             if refused.match(_NOT_READ.sub("", "".join([values.get(name, "") for _, name in parts]))):
                 for i, _ in parts:
                     out[i] = ""
+        return "".join(out)
+
+    def marked(self, mark: Callable[[str, bool], str]) -> str:
+        """Return the text with a mark in place of each value. `mark`: of a name, and whether its value is `plain`."""
+        out = list(self._frame)
+        for x in self._slots:
+            out[x.at] = mark(x.name, x.plain)
         return "".join(out)
 
 
@@ -277,6 +294,8 @@ class _Reader:
         """Offset, code and message of each fault."""
         self.frame: list[str] = []
         self.names: list[str] = []
+        self.plain: set[int] = set()
+        """Places in `names` of the values that must be no links."""
         self.variables: dict[str, None] = {}
         self._open = 0
         """Single braces opened and not closed."""
@@ -308,7 +327,7 @@ class _Reader:
         while (token := _TOKEN.search(self.text, at)) and len(self.found) < MAX_FAULTS:
             if token[1]:
                 self._literal(literal, token.start())
-                self._placeholder(token[1].lower(), token.start())
+                self._placeholder(token[1].lower(), token.start(), plain=token[2] is not None)
                 literal = at = token.end()
             elif token[0] == "{":
                 self._open += 1
@@ -325,7 +344,7 @@ class _Reader:
             self.frame.append(self.text[start:end])
             self.names.append("")
 
-    def _placeholder(self, name: str, offset: int) -> None:
+    def _placeholder(self, name: str, offset: int, *, plain: bool) -> None:
         if len(name) > MAX_NAME:
             self._fault(FaultCode.NAME_TOO_LONG, f"A name has at most {MAX_NAME} characters.", offset)
             return
@@ -337,6 +356,8 @@ class _Reader:
             message = f"A template has at most {MAX_VARIABLES} different variables."
             self._fault(FaultCode.TOO_MANY_VARIABLES, message, offset)
         self.variables[name] = None
+        if plain:
+            self.plain.add(len(self.names))
         self.frame.append("")
         self.names.append(name)
 
@@ -372,6 +393,8 @@ def _reason(inner: str, *, triple: bool) -> tuple[FaultCode, str]:
         return FaultCode.EMPTY_NAME, "There is no name between the braces."
     if inner[0] in _SIGILS:
         return _SIGILS[inner[0]]
+    if "|" in inner:
+        return FaultCode.INVALID_NAME, "Only `plain` may follow a name: write {{ name | plain }}."
     wrong = _NOT_A_NAME.search(inner)
     character = _named(wrong[0] if wrong else inner[0])
     return FaultCode.INVALID_NAME, f"A name has only the letters a to z, digits and underscores; here is {character}."

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.ids import new_id
-from shared.domain.times import DAY_MS, Millis
+from shared.domain.times import DAY_MS, Millis, Seconds
 
 DEPLOYMENT: Final = "deployment"
 """The namespace of operators' endpoints."""
@@ -26,6 +26,8 @@ BOTH_SECRETS_MS: Final = DAY_MS
 """For so long after a rotation the former secret also signs."""
 LISTENER_MS: Final = 600_000
 """A listener is removed so long after its last poll."""
+UNHEARD_S: Final[Seconds] = 10.0
+"""So long after a look that showed no endpoint of a namespace, none need hear of what happens there."""
 LISTED_MS: Final[Millis] = 12_000
 """After so long each process knows that a namespace has endpoints: it remembers for 10 s that there are none."""
 SEEN_MS: Final[Millis] = 7_000

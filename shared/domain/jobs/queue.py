@@ -39,6 +39,14 @@ def claimed_since(held: Ledger, found: Ledger) -> list[int]:
     return [i for i in found.having(Cell.CLAIMED) if found.cells[i] != held.cells[i]]
 
 
+def released(
+    current: Ledger, lane: str, results: Sequence[Entry], requeued: Sequence[int], passing: PassContext
+) -> Ledger:
+    """Return what the release of a lease makes of its ledger (L4). `lane`: the one that held it."""
+    merged = rules.merge(current, results, holder=True, route=passing.route, at_lane=lane, requeued=requeued)
+    return passes.release(rules.give_up(merged, route=passing.route), passing)
+
+
 class LedgerQueue(ABC):
     """Ledgers as a mail queue: every primitive succeeds, raises a retriable error, or says that another was faster."""
 
@@ -196,16 +204,7 @@ class LedgerQueue(ABC):
                 return None
             # A claim whose answer was lost, so that no call of it was ever begun.
             unbegun = claimed_since(held, current) if current.seq == held.seq + 1 else []
-            merged = rules.merge(
-                current,
-                results,
-                holder=True,
-                route=passing.route,
-                at_lane=held.lane,
-                requeued=[*requeued, *unbegun],
-            )
-            merged = rules.give_up(merged, route=passing.route)
-            new = passes.release(merged, passing)
+            new = released(current, held.lane, results, [*requeued, *unbegun], passing)
             found = self._swap(current, new)
             if found is new or found is None:
                 return found

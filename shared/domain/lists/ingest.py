@@ -157,6 +157,15 @@ class Ingest:
         """The columns' names, as placeholders mean them; empty until they are read."""
         return self._rows.header
 
+    @property
+    def seen(self) -> tuple[int, int]:
+        """The rows read so far, blank ones included, and those that are recipients, in chunks or not.
+
+        Both run ahead of the checkpoint, which waits for a whole chunk.
+        """
+        here = self._rows.position
+        return here.row + here.blanks, self._accepted + len(self._pending)
+
     def feed(self, block: bytes) -> UploadStep:
         """Take the next bytes of the file, any number of them; 64 KB to 1 MB are best. Never raises on any bytes."""
         before = self._mark

@@ -9,11 +9,11 @@ from typing import Final
 from shared.contracts import Settings, pointer
 from shared.domain.audit import Act, Event, audited
 from shared.domain.content.content import Content
-from shared.domain.ids import new_id
+from shared.domain.ids import new_id, small_id
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
-from shared.domain.jobs.job import BATCH, DIGEST, MAIL, NOTICE, Job, Policy, first_credential
+from shared.domain.jobs.job import BATCH, DIGEST, EXPRESS, MAIL, NOTICE, Job, Policy, first_credential
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
@@ -153,16 +153,19 @@ class Acceptor:
         if not request.route or not _wanted(request):
             raise ValueError("a job needs a route and a recipient that is not skipped")
         now = int(self._clock.now() * 1000)
-        job_id = new_id(now)
+        parts = self._split(request)
+        counted_later = len(parts) == 1 and _counted_later(request, now)
+        small = counted_later and not self._settings.small_jobs_apart
+        job_id = small_id(new_id(now)) if small else new_id(now)
         ttl = (max(now, request.not_before) + self._settings.kept_days * DAY_MS) // 1000
-        chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(self._split(request))]
+        chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(parts)]
         if request.kind == NOTICE and len(chunks) > 1:
             raise ValueError("a run of notices has a single chunk: its notices know their places there")
         usable = self._breaker_cache.open_to(request.route)
         begins = usable[:1] if request.ordered else usable
         ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]
         job = self._job(request, job_id, now, ttl, ledgers)
-        if _counted_later(job):
+        if counted_later:
             ledgers = [replace(x, uncounted=x.folded) for x in ledgers]
         return PreparedJob(job, chunks, ledgers)
 
@@ -220,9 +223,10 @@ class Acceptor:
         )
 
 
-def _counted_later(job: Job) -> bool:
-    """Return whether a job's first fold counts it in the stats, as it comes soon and there is only one ledger."""
-    return job.kind == BATCH and not job.test and job.chunks == 1 and job.express and job.state is JobState.ENQUEUED
+def _counted_later(request: BatchRequest, now: Millis) -> bool:
+    """Return whether a job's first fold counts it in the stats, as it comes soon. `now`: Unix milliseconds."""
+    due = request.not_before <= now
+    return request.kind == BATCH and not request.test and len(request.recipients) <= EXPRESS and due
 
 
 def _wanted(request: BatchRequest) -> bool:

@@ -96,6 +96,13 @@ class JobControl:
         """Send the messages that were never claimed. None: the account has no such job."""
         return self.retry(job_id, account, UNSENT, by=by)
 
+    def override_guard(self, job: Job, *, by: str = SYSTEM) -> None:
+        """Take the bounce guard off a batch, for good. The audit log gets one entry."""
+        if not job.guard_off:
+            self._records.override_guard(
+                job.id, audited(job.namespace, self._now(), job.id, Act.BATCH_GUARD_OVERRIDDEN, by)
+            )
+
     def _not_now(self, job: Job) -> NotNow | None:
         """Return why a job cannot be retried at the moment."""
         if job.state is JobState.STOPPED:

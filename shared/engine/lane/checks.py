@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from shared.contracts import Credential
+from shared.domain.hooks.endpoint import UNHEARD_S
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.passes import FullLane
@@ -42,15 +43,16 @@ class ClaimCheck:
         return self._records.controls([lease.job for lease in leases], lane=self._lane)
 
     def passes(self, lease: Lease, control: Control) -> bool:
-        """Judge by what was read; an ENQUEUED job becomes SENDING by that read."""
+        """Judge by what was read; an ENQUEUED job becomes SENDING by that read, or with its lease."""
         job = control.job
         if job is None:
             return False
         lease.job = job
         lease.paused = control.paused
+        lease.unheard_until = 0.0 if control.heard else self._clock.now() + UNHEARD_S
         if job.state not in ACTIVE or control.paused:
             return False
-        if job.state is JobState.ENQUEUED:
+        if job.state is JobState.ENQUEUED and lease.unbegun is None:
             changed = self._records.change(job, Change.START, int(self._clock.now() * 1000))
             if changed.job is None or changed.job.state is not JobState.SENDING:
                 return False

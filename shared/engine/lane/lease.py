@@ -140,6 +140,10 @@ class Lease:
     """Unix seconds by which the next window is to be claimed, or the lease to be ended: it runs out a margin later."""
     lost: bool = False
     """Another has taken it over."""
+    unbegun: Ledger | None = None
+    """A small job's ledger as read, until the first claim takes this lease with it."""
+    unheard_until: float = 0.0
+    """Unix seconds until which no webhook need hear of the job's end."""
     hint: LeaseHint | None = None
     """The place of this lease, for the search for leases of dead workers."""
     count: Count = field(default_factory=Count)

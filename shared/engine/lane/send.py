@@ -11,8 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Credential
+from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.passes import PassContext
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes.backoff import Chance
 from shared.domain.lanes.call_counters import CallCounters, Count
@@ -368,6 +370,29 @@ class Sender:
         lease.merged(new)
         return indices
 
+    def _begin(self, lease: Lease, most: int, *, expired: Seconds) -> Sequence[int] | None:
+        """Take the lease of a small job by the claim of up to `most` recipients; None if others were faster."""
+        read = lease.unbegun
+        if read is None:
+            return self._claim(lease, most, expired=expired)
+        claimed, indices = rules.claim(
+            lease.ledger,
+            (),
+            most,
+            route=lease.job.route,
+            at_lane=lease.ledger.lane,
+            suppressed=lease.suppressed,
+            expired=lease.expired(expired),
+            until=int((lease.end + self._lease_margin) * 1000),
+        )
+        begun = self._records.begin(read, replace(claimed, version=read.version + 1), lease.job)
+        if begun is None:
+            return None
+        lease.job, ledger = begun
+        lease.unbegun = None
+        lease.merged(ledger)
+        return indices
+
     def _parcels(self, lease: Lease, indices: Sequence[int], rate: Pace) -> list[ProviderCall]:
         """Return the provider calls of a claimed window."""
         try:
@@ -466,9 +491,8 @@ class Sender:
         if released is not None and not lease.paused and not self._rooms.stays(lease, released):
             self._recovery.point(lease.job, released)
 
-    def _end(self, lease: Lease) -> Ledger | None:
-        """End a lease with the last results; returns the ledger, None if the lease was lost."""
-        passing = self._recovery.passing(
+    def _passing(self, lease: Lease) -> PassContext:
+        return self._recovery.passing(
             lease.job.route,
             throttled_until=lease.throttled_until,
             leave=lease.leave,
@@ -478,6 +502,10 @@ class Sender:
             chance=Chance.POOR if lease.refused else self._chance(),
             mailed=mailed(lease.job, lease.ledger),
         )
+
+    def _end(self, lease: Lease) -> Ledger | None:
+        """End a lease with the last results; returns the ledger, None if the lease was lost."""
+        passing = self._passing(lease)
         if not lease.requeued and not lease.ledger.having(Cell.QUEUED):
             return self._ledgers.send_done(lease.ledger, lease.results, passing)
         return self._ledgers.send_cancel(lease.ledger, lease.results, lease.requeued, passing)

@@ -1,20 +1,24 @@
 """The start of a lease: take the chunk's ledger, take over one whose worker died, or put the pointer off (L1)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 from typing import Final
 
 from shared.contracts import Credential, pointer
-from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.queue import Expired, LedgerQueue, NotDue
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.backoff import MAX_QUEUE_DELAY
 from shared.domain.lanes.pacing import pace
-from shared.domain.times import Seconds
+from shared.domain.times import Millis, Seconds
 from shared.engine.lane.recovery import Recovery
 from shared.engine.lane.slots import PATIENCE, patience
 from shared.ports import Clock, Lanes, Records
 
+UNSTORED: Final = -1
+"""The version of a ledger that nothing has stored."""
 KEPT_JOBS: Final = 64
 """Jobs kept in memory that were stopped a moment ago."""
 
@@ -75,14 +79,13 @@ class Starter:
             return PointerResult.NOTHING
         for _ in range(2):
             now = self._clock.now()
-            end = min(deadline, now + PATIENCE + patience(pace(self._credential.rate, 1), self._leases))
             got = self._ledgers.send_start(
                 job,
                 number,
                 lane=self._credential.id,
                 owner=owner,
                 now=int(now * 1000),
-                until=int((end + self._lease_margin) * 1000),
+                until=self._until(now, deadline),
             )
             if isinstance(got, Ledger):
                 return got
@@ -92,6 +95,30 @@ class Starter:
                 return self._postpone(job, number, got.not_before / 1000 - now)
             self._take_over(got)
         return PointerResult.NOTHING
+
+    def foresee(self, read: Ledger, *, owner: str, deadline: Seconds) -> Ledger | PointerResult | None:
+        """Return a small job's ledger as its lease is going to have it, once its first claim writes both.
+
+        Its version is none that is ever stored, so that nothing can be written from it.
+
+        Args:
+            read: as it was just read.
+
+        Returns:
+            Or the pointer's result, if there is nothing to do; None if `start` is to decide.
+        """
+        now = self._clock.now()
+        until = self._until(now, deadline)
+        leased = rules.acquire(read, lane=self._credential.id, owner=owner, now=int(now * 1000), until=until)
+        if leased is not None:
+            return replace(leased, version=UNSTORED)
+        held = read.status is LedgerStatus.BUSY and not read.ran_out(int(now * 1000))
+        return PointerResult.NOTHING if held or read.status is LedgerStatus.DONE else None
+
+    def _until(self, now: Seconds, deadline: Seconds) -> Millis:
+        """Return when a lease that starts now runs out, unless a claim makes it last longer (L1.3)."""
+        end = min(deadline, now + PATIENCE + patience(pace(self._credential.rate, 1), self._leases))
+        return int((end + self._lease_margin) * 1000)
 
     def rest(self, job: str) -> None:
         """Remember a job that was stopped: hundreds of its pointers may still come."""

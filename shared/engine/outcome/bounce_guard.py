@@ -1,4 +1,4 @@
-"""The bounce guard at work: it stops a campaign's open jobs, each with an entry in the audit log and an event."""
+"""The bounce guard at work: it stops batches and campaigns' open jobs, each with an audit entry and an event."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class _Inspection:
 
 
 class BounceGuard:
-    """Stops campaigns. A second check changes nothing: a stop and its audit event are one transaction."""
+    """Stops campaigns and batches. A second check changes nothing: a stop and its audit event are one transaction."""
 
     def __init__(self, *, records: Records, lists: Lists, clock: Clock) -> None:
         self._records = records
@@ -39,6 +39,8 @@ class BounceGuard:
     def check(self, job: Job) -> bool:
         """Stop all open jobs of a job's campaign on its credential if too many of the campaign's messages have bounced.
 
+        A batch is judged, and stopped, by itself.
+
         Args:
             job: as just read. Its own counts are exact. Those of the campaign's other jobs may be some seconds old, but
                 before anything is stopped they are read again.
@@ -46,9 +48,9 @@ class BounceGuard:
         Returns:
             Whether this call stopped the job itself.
         """
-        if not job.campaign or job.guard_off:
+        if not rules.watches(job):
             return False
-        counts = self._counts(job)
+        counts = self._counts(job) if job.campaign else job.counts
         if not rules.trips(counts):
             return False
         stopped = self._stop(job, job, counts)
@@ -87,12 +89,12 @@ class BounceGuard:
                         yield other
 
     def _stop(self, job: Job, because: Job, counts: Mapping[str, int]) -> bool:
-        """Stop a job, if it can be, because of the results of `because` and of the campaign, whose counts are given."""
+        """Stop a job, if it can be, because of the results of `because`. `counts`: of the campaign, or of the batch."""
         if job.state not in TRANSITIONS[Change.STOP][0]:
             return False
         now = int(self._clock.now() * 1000)
         told: dict[str, str | int] = {
-            "campaign": job.campaign,
+            **({"campaign": job.campaign} if job.campaign else {}),
             "reason": StopReason.BOUNCE_GUARD.value,
             "because_of": because.id,
             "bounced": counts["bounced"],

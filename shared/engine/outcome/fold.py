@@ -8,8 +8,9 @@ from enum import Enum
 from functools import partial
 from typing import Final
 
+from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs.job import Job
+from shared.domain.jobs.job import Job, add_figures
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, RESTING, Change, JobState
@@ -125,10 +126,10 @@ class Logger:
                 by_job.setdefault(x.job, []).append(x)
         jobs = self._jobs(by_job.keys())
         silent = self._announcer.announce(jobs, (x for some in by_job.values() for x in some))
-        ended = self._end_together([(by_job[name][0], job) for name, job in jobs.items() if name not in silent])
+        folded = self._fold_alike([(by_job[name][0], job) for name, job in jobs.items() if name not in silent])
         for name, some in by_job.items():
-            if name in ended:
-                yield name, partial(self._ended, ended[name])
+            if name in folded:
+                yield name, partial(self._ended, folded[name])
             else:
                 yield name, _unannounced if name in silent else partial(self._fold_announced, jobs.get(name), some)
 
@@ -151,13 +152,14 @@ class Logger:
         ]
         return {name: x for name, (x, _) in self._fold_jobs(waiting, least=1).items()}
 
-    def _end_together(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, Job]:
-        """Fold and end those jobs that their only ledgers end, each ledger with its job; return them as they are then.
+    def _fold_alike(self, ledgers: Sequence[tuple[Ledger, Job]]) -> dict[str, Job]:
+        """Fold jobs whose only ledgers end them, or are small ones' that have ended; return them as they are then.
 
-        Each other job is left to a fold of its own.
+        Each other job is left to a fold of its own. Each ledger comes with its job.
         """
-        folded = self._fold_jobs([x for x in ledgers if _ends(*x)], least=2)
-        return {name: job for name, (_, job) in folded.items() if job is not None}
+        alike = [x for x in ledgers if _ends(*x) or (is_small(x[1].id) and x[1].state is JobState.LOGGED)]
+        after = {job.id: _counted(x, job) for x, job in alike}
+        return {name: job or after[name] for name, (_, job) in self._fold_jobs(alike, least=2).items()}
 
     def _fold_jobs(self, ledgers: Sequence[tuple[Ledger, Job]], *, least: int) -> dict[str, tuple[Ledger, Job | None]]:
         """Fold the only ledgers of jobs, ENDS in a transaction; return by job what `Records.fold` does.
@@ -187,7 +189,7 @@ class Logger:
             return {}
 
     def _ended(self, job: Job) -> Folded:
-        """Return what a fold that ended a job did, after the bounce guard has seen the job."""
+        """Return what a fold did that ended a job, or came after its end, once the bounce guard has seen the job."""
         self._guard.check(job)
         return Folded(folded=1, job=job if job.state is JobState.LOGGED else self._log(job), kind=job.kind)
 
@@ -342,6 +344,15 @@ class Logger:
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
+
+
+def _counted(ledger: Ledger, job: Job) -> Job:
+    """Return a job with the new figures of its only ledger."""
+    folded = rules.fold(ledger)
+    if folded is None:
+        return job
+    counts, by = add_figures(job.counts, job.by, job.route, folded[1])
+    return replace(job, counts=counts, by=by)
 
 
 def _unannounced() -> Folded:

@@ -12,7 +12,8 @@ from math import inf
 from typing import Final
 
 from shared.contracts import ProviderEvent
-from shared.domain.ids import Ref
+from shared.domain.ids import Ref, is_small
+from shared.domain.jobs import ledger as rules
 from shared.domain.jobs import passes
 from shared.domain.jobs.details import FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.feedback import CHANNEL_WISHES, SUPPRESSES, WISHES, ProviderEventKind, state_of
@@ -20,7 +21,7 @@ from shared.domain.jobs.job import DIGEST, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import STOPPED, UNSUBSCRIBED
 from shared.domain.jobs.queue import LedgerQueue
-from shared.domain.jobs.states import reopened
+from shared.domain.jobs.states import JobState, reopened
 from shared.domain.recipients.suppressions import BY_CHANNEL, AnyReach, DigestsOf, Reach
 from shared.domain.times import Seconds
 from shared.engine.lane.recovery import Recovery
@@ -40,8 +41,10 @@ from shared.engine.outcome.words import (
     names_id,
 )
 from shared.engine.pool import Pool
-from shared.ports import Clock, Records, Retriable
+from shared.ports import ENDS, Clock, JobEnd, Listeners, Records, Retriable
 
+GOOD: Final = frozenset({ProviderEventKind.ACCEPTED, ProviderEventKind.DELIVERED})
+"""Words after which nothing is suppressed, stopped or sent again."""
 LATER: Final = 15.0
 """Seconds after which a soft word about a call still under way is checked again."""
 RACES: Final = 20
@@ -79,6 +82,24 @@ class Tracked:
     fault: Exception | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Folding:
+    """Words about a small job that are to be joined and folded by one write.
+
+    Attributes:
+        ledger: as read.
+        joined: with the words.
+        states: what they say.
+        words: as the provider sent them.
+    """
+
+    job: Job
+    ledger: Ledger
+    joined: Ledger
+    states: Sequence[State]
+    words: Sequence[ProviderEvent]
+
+
 @dataclass(slots=True)
 class _Sum:
     """What one thread has done."""
@@ -89,6 +110,7 @@ class _Sum:
     later: list[ProviderEvent] = field(default_factory=list)
     left: list[ProviderEvent] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
+    folding: list[_Folding] = field(default_factory=list)
 
     def include(self, other: "_Sum") -> None:
         """Add what another thread has done."""
@@ -98,6 +120,7 @@ class _Sum:
         self.later += other.later
         self.left += other.left
         self.faults += other.faults
+        self.folding += other.folding
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +132,12 @@ class _Known:
 
 
 class Tracker:
-    """Joins feedback into ledgers. `pool`: what its threads come from."""
+    """Joins feedback into ledgers.
+
+    Args:
+        pool: what its threads come from.
+        listeners: which namespaces have webhooks; None: all may have some.
+    """
 
     def __init__(
         self,
@@ -119,12 +147,14 @@ class Tracker:
         recovery: Recovery,
         clock: Clock,
         pool: Callable[[int], Pool],
+        listeners: Listeners | None = None,
     ) -> None:
         self._records = records
         self._ledgers = ledgers
         self._recovery = recovery
         self._clock = clock
         self._pool = pool
+        self._listeners = listeners
         self._moment = 0
 
     def track(self, credential: str, words: Sequence[ProviderEvent]) -> Tracked:
@@ -170,6 +200,7 @@ class Tracker:
             ]
             for thread in threads:
                 total.include(thread.result())
+        self._fold_together(credential, total)
         first = total.faults[0] if total.faults else None
         return Tracked(total.joined, total.foreign, tuple(total.later), total.final, tuple(total.left), first)
 
@@ -213,16 +244,24 @@ class Tracker:
             done.foreign += len(about)
             return
         ledger = known.ledgers.get(place) if known is not None else self._ledgers.read(job_id, number)
-        counted, waiting = self._chunk(job, number, ledger, credential, about)
+        counted, waiting = self._chunk(job, number, ledger, credential, about, done.folding)
         done.joined += counted
         done.final += sum(kind in FINAL for _, kind, word in about if not word.secondary) if counted else 0
         done.foreign += len(about) - counted - len(waiting)
         done.later += waiting
 
     def _chunk(
-        self, job: Job, number: int, ledger: Ledger | None, credential: str, about: Sequence[Said]
+        self,
+        job: Job,
+        number: int,
+        ledger: Ledger | None,
+        credential: str,
+        about: Sequence[Said],
+        folding: list[_Folding],
     ) -> tuple[int, list[ProviderEvent]]:
         """Join what was said about one chunk; returns how many words were ours, and those that wait.
+
+        Words that can be folded at once are put into `folding`.
 
         `ledger` may be some seconds old. The words are older still, so this joins what the ledger lacked when it was
         read. Every write to it is compared.
@@ -235,11 +274,14 @@ class Tracker:
         self._stop(job, number, now)
         about = [said for said in now if said[1] not in WISHES]
         if about:
-            self._record(job, number, ledger, credential, about)
+            at_once = self._record(job, number, ledger, credential, about)
+            folding += [at_once] if at_once is not None else []
         return len(now), later
 
-    def _record(self, job: Job, number: int, ledger: Ledger | None, credential: str, about: Sequence[Said]) -> None:
-        """Store words about attempts, and join them."""
+    def _record(
+        self, job: Job, number: int, ledger: Ledger | None, credential: str, about: Sequence[Said]
+    ) -> _Folding | None:
+        """Store words about attempts, and join them; returns those that are to be folded at once."""
         # The detail comes first: it holds the id that an attempt of unknown fate lacks, and a repeat, after the words
         # were joined, could no longer tell that it does.
         entries = tuple(
@@ -258,8 +300,59 @@ class Tracker:
         ttl = ledger.ttl if ledger is not None else job.ttl
         self._records.put_feedback(FeedbackDetail(job.id, number, credential, entries, ttl))
         if ledger is not None:
-            self._join(job, ledger, credential, [said for said in about if not said[2].secondary])
+            words = [said for said in about if not said[2].secondary]
+            at_once = self._folding(job, ledger, credential, words)
+            if at_once is not None:
+                return at_once
+            self._join(job, ledger, credential, words)
         self._suppress(job, number, about)
+        return None
+
+    def _folding(self, job: Job, ledger: Ledger, credential: str, words: Sequence[Said]) -> _Folding | None:
+        """Return good news about a small job that has ended, of which no webhook hears: nothing else follows it."""
+        if not is_small(job.id) or job.state is not JobState.LOGGED or job.retry or not self._is_quiet(job):
+            return None
+        if any(kind not in GOOD for _, kind, _ in words):
+            return None
+        states = [(r.index, r.attempt, state) for r, k, _ in words if (state := state_of(k)) is not None]
+        joined = rules.join_words(ledger, states, route=job.route, credential=credential)
+        if joined is None or joined.status is not LedgerStatus.DONE:
+            return None
+        return _Folding(job, ledger, joined, states, [word for _, _, word in words])
+
+    def _is_quiet(self, job: Job) -> bool:
+        return self._listeners is not None and not self._listeners.has(job.namespace)
+
+    def _fold_together(self, credential: str, total: _Sum) -> None:
+        """Join and fold words about small jobs, those that share stats in one transaction; others are only joined."""
+        groups: dict[tuple[str, str, str], list[_Folding]] = {}
+        for x in total.folding:
+            groups.setdefault((x.job.account, x.job.day, x.job.channel), []).append(x)
+        for group in groups.values():
+            for start in range(0, len(group), ENDS):
+                some = group[start : start + ENDS]
+                folded = self._fold_each(some)
+                for x in some:
+                    if x.job.id not in folded:
+                        self._join_again(credential, x, total)
+
+    def _fold_each(self, some: Sequence[_Folding]) -> set[str]:
+        ends = [JobEnd(x.job, x.ledger, x.joined, None) for x in some]
+        try:
+            return self._records.end_jobs(ends, int(self._clock.now() * 1000))
+        except Exception:  # noqa: BLE001 - each is joined by itself, and raises what is its own
+            _LOG.exception("not folded together", extra={"jobs": [x.job.id for x in some]})
+            return set()
+
+    def _join_again(self, credential: str, x: _Folding, total: _Sum) -> None:
+        """Join words whose ledger has moved on; the stream has them folded."""
+        try:
+            self._store(x.job, x.ledger, credential, x.states, ())
+        except Exception as fault:  # noqa: BLE001 - its words are left, the others have their turn
+            _LOG.exception("not joined", extra={"job": x.job.id, "chunk": x.ledger.chunk})
+            total.faults.append(fault)
+            total.left += x.words
+            total.joined -= len(x.words)
 
     def _join(self, job: Job, ledger: Ledger, credential: str, words: Sequence[Said]) -> None:
         """Join words into the ledger: by one compare-and-swap, or with the job where a message is to be tried again."""

@@ -73,7 +73,7 @@ class ExportService:
             else:
                 new = begin(export, account, jobs, now, found.version + 1)
             if self._exports.save(found, new):
-                self._queue.send([message(export)])
+                self._queue.send([message(export)], group=account)
                 return new
         raise Retriable("exports: busy")
 
@@ -254,7 +254,7 @@ class _Making(LeasedWork[Export]):
 
     def _hand_over(self) -> WorkResult:
         self.save(owner="")
-        self._parts.queue.send([message(self.held.id)])
+        self._parts.queue.send([message(self.held.id)], group=self.held.account)
         return WorkResult.HANDED_OVER
 
     def _end(self, state: ExportState, code: str = "") -> WorkResult:

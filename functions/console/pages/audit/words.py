@@ -11,6 +11,7 @@ SAID: Final[Mapping[Act, str]] = {
     Act.JOB_RETRIED: "messages of a job are sent again",
     Act.JOB_RESUMED: "a stopped job goes on",
     Act.GUARD_OVERRIDDEN: "a campaign is sent whatever bounces",
+    Act.BATCH_GUARD_OVERRIDDEN: "a batch is sent whatever bounces",
     Act.BATCHES_ACCEPTED: "batches were accepted in this hour",
     Act.MAILS_ACCEPTED: "mails were accepted in this hour",
     Act.NOTICES_ACCEPTED: "notices of a notifier were accepted in this hour",

@@ -84,7 +84,7 @@ class DynamoCampaigns:
         if made is not None:
             return made
         self._db.batch_put([(self._table, x) for x in contents.items(job, (), content, self._blobs)])
-        put = folding.put_job(self._table, job)
+        put = folding.put_job(self._table, codec.job_item(job))
         put["Put"]["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         actions: list[Item] = [
             {"Update": campaign_update(self._table, old, new)},

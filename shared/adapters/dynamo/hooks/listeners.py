@@ -2,12 +2,18 @@
 
 from typing import Final
 
-from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.hooks import keys
+from shared.domain.hooks.endpoint import UNHEARD_S
 from shared.ports import Clock
 
-KEPT: Final = 10.0
+KEPT: Final = UNHEARD_S
 """Seconds for which a process remembers which namespaces have endpoints."""
+
+
+def listed(item: Item | None) -> frozenset[str]:
+    """Return the namespaces with endpoints that an item names."""
+    return frozenset(item["namespaces"]["SS"] if item and "namespaces" in item else ())
 
 
 class DynamoListeners:
@@ -29,6 +35,5 @@ class DynamoListeners:
         known = self._known.get(name)
         if known is None or known[0] + KEPT <= now:
             item = self._db.get(self._table, place, consistent=False)
-            found = item["namespaces"]["SS"] if item and "namespaces" in item else ()
-            known = self._known[name] = (now, frozenset(found))
+            known = self._known[name] = (now, listed(item))
         return namespace in known[1]

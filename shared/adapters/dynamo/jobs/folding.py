@@ -7,18 +7,22 @@ from dataclasses import dataclass, replace
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
-from shared.adapters.dynamo.jobs import contents
+from shared.adapters.dynamo.jobs import contents, ledger_writes
+from shared.adapters.dynamo.jobs.ledger_writes import JobTables, replaced, together
 from shared.adapters.dynamo.jobs.transitions import PLACED, UNHEARD, place
 from shared.domain.content.content import Content
+from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
+from shared.domain.jobs.details import Detail
 from shared.domain.jobs.job import Job, add_figures, stats_of
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
 from shared.domain.times import Millis
+from shared.ports import JobEnd
 
 
-def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
+def fold_all(db: Dynamo, tables: JobTables, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
     """Add the new figures of several ledgers to their job and the day's stats in one transaction.
 
     A ledger that has changed cancels the transaction, which then returns its present state. See `ports.Records`.
@@ -27,29 +31,30 @@ def fold_all(db: Dynamo, records: str, ops: str, ledgers: Sequence[Ledger], job:
     if not changes:
         return {}
     try:
-        db.call("transact_write_items", TransactItems=_folds(records, ops, job, changes))
+        db.call("transact_write_items", TransactItems=_folds(tables, job, changes))
     except Cancelled as lost:
         moved = [i for i, code in enumerate(lost.codes) if code == "ConditionalCheckFailed"]
         if not moved:
             raise
         if moved[-1] >= len(changes):
             return dict.fromkeys(x.chunk for x in ledgers)  # the job has gone
-        return {changes[i][0].chunk: _ledger(lost.items[i]) for i in moved}
+        return {changes[i][0].chunk: ledger_writes.stored(lost.items[i]) for i in moved}
     return {}
 
 
-def _folds(records: str, ops: str, job: Job, changes: Sequence[tuple[Ledger, Ledger, Sequence[int]]]) -> list[Item]:
+def _folds(tables: JobTables, job: Job, changes: Sequence[tuple[Ledger, Ledger, Sequence[int]]]) -> list[Item]:
     """Return the actions that fold ledgers. `changes`: each ledger as read and as folded, and its new figures."""
     delta = _sums(d for _, _, d in changes)
     stats = _sums(rules.for_stats(old, d) for old, _, d in changes)
-    marks = [mark_folded(ops, old, new) for old, new, _ in changes]
-    return [*marks, add_counts(records, job, delta, finish=None), *more_stats(records, job, stats)]
+    marks = [replaced(tables, old, new) for old, new, _ in changes]
+    counts = add_counts(tables.records, job, delta, finish=None)
+    written = together(marks[0], counts) if len(marks) == 1 else [*({"Update": x} for x in marks), counts]
+    return [*written, *more_stats(tables.records, job, stats)]
 
 
 def fold_jobs(
     db: Dynamo,
-    records: str,
-    ops: str,
+    tables: JobTables,
     ledgers: Sequence[tuple[Ledger, Job]],
     *,
     finish: Millis,
@@ -68,12 +73,25 @@ def fold_jobs(
     left = [
         _Fold(ledger, job, *folded, heard(job)) for ledger, job in ledgers if (folded := rules.fold(ledger)) is not None
     ]
+    return _write(db, tables, left, finish=finish, archive=archive)
+
+
+def end_jobs(db: Dynamo, tables: JobTables, ends: Sequence[JobEnd], *, finish: Millis, archive: int | None) -> set[str]:
+    """Release, fold and end small jobs in one transaction; see `ports.Records`, and `fold_jobs` for the arguments."""
+    return set(_write(db, tables, [_Fold.of_end(x) for x in ends], finish=finish, archive=archive))
+
+
+def _write(
+    db: Dynamo, tables: JobTables, left: list["_Fold"], *, finish: Millis, archive: int | None
+) -> dict[str, tuple[Ledger, Job | None]]:
+    """Write folds in one transaction, which is repeated without those that have moved on; return the others by job."""
     while left:
-        pairs = [action for x in left for action in x.actions(records, ops, finish=finish, archive=archive)]
-        moved = _moved(db, [*pairs, *_joint_stats(records, left)])
+        actions = [(x, action) for x in left for action in x.actions(tables, finish=finish, archive=archive)]
+        moved = _moved(db, [*(action for _, action in actions), *_joint_stats(tables.records, left)])
         if not moved:
             return {x.job.id: x.done(finish) for x in left}
-        left = [x for i, x in enumerate(left) if not moved & {2 * i, 2 * i + 1}]
+        gone = [actions[i][0] for i in moved]
+        left = [x for x in left if x not in gone]
     return {}
 
 
@@ -87,6 +105,7 @@ class _Fold:
         new: the ledger as folded.
         delta: what is added to the job.
         heard: as of `fold_jobs`.
+        detail: what is stored with it of a window; None for nothing.
     """
 
     old: Ledger
@@ -94,16 +113,29 @@ class _Fold:
     new: Ledger
     delta: Sequence[int]
     heard: bool
+    detail: Detail | None = None
 
-    def actions(self, records: str, ops: str, *, finish: Millis, archive: int | None) -> tuple[Item, Item]:
+    @classmethod
+    def of_end(cls, x: JobEnd) -> "_Fold":
+        """Return the fold that a release makes with it: one write, so one version more."""
+        new, delta = rules.fold(x.released) or (x.released, (0,) * len(x.released.folded))
+        return cls(x.held, x.job, replace(new, version=x.held.version + 1), delta, heard=False, detail=x.detail)
+
+    @property
+    def ends(self) -> bool:
+        """Tell whether it ends its job."""
+        return self.new.status is LedgerStatus.DONE and self.job.state is not JobState.LOGGED
+
+    def actions(self, tables: JobTables, *, finish: Millis, archive: int | None) -> list[Item]:
         """Return the actions that write the ledger and the job; `finish` and `archive` as of `fold_jobs`."""
-        ends = finish if self.old.status is LedgerStatus.DONE else None
-        counts = add_counts(records, self.job, self.delta, finish=ends, archive=archive, heard=self.heard)
-        return mark_folded(ops, self.old, self.new), counts
+        ends = finish if self.ends else None
+        counts = add_counts(tables.records, self.job, self.delta, finish=ends, archive=archive, heard=self.heard)
+        window = {codec.WINDOW: codec.window_map(self.detail)} if self.detail is not None else None
+        return together(replaced(tables, self.old, self.new, window), counts)
 
     def done(self, finish: Millis) -> tuple[Ledger, Job | None]:
         """Return the ledger as folded, and the job if that ended it. `finish`: Unix milliseconds."""
-        return self.new, ended(self.job, self.delta, finish) if self.old.status is LedgerStatus.DONE else None
+        return self.new, ended(self.job, self.delta, finish) if self.ends else None
 
 
 def _moved(db: Dynamo, actions: Sequence[Item]) -> set[int]:
@@ -146,33 +178,16 @@ def more_stats(table: str, job: Job, delta: Sequence[int]) -> list[Item]:
     return [add_stats(table, job, delta)] if not job.test and any(delta) else []
 
 
-def _ledger(item: Item | None) -> Ledger | None:
-    return codec.ledger(item) if item is not None else None
-
-
-def mark_folded(table: str, old: Ledger, new: Ledger) -> Item:
-    """Return the action that records in an unchanged ledger which figures are counted."""
-    return {
-        "Update": {
-            "TableName": table,
-            "Key": keys.ledger(old.job, old.chunk),
-            "UpdateExpression": "SET folded = :folded, version = :new REMOVE dirty, uncounted",
-            "ConditionExpression": "version = :old",
-            "ExpressionAttributeValues": {
-                ":folded": {"B": rules.pack(new.folded)},
-                ":new": n(new.version),
-                ":old": n(old.version),
-            },
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-    }
-
-
 def _additions(job: Job, delta: Sequence[int]) -> tuple[list[str], dict[str, str], Item]:
-    """Return the expressions that add figures to a job, and the names and values in them."""
+    """Return the expressions that add figures to a job, and the names and values in them.
+
+    A small job's figures are what its ledger has folded.
+    """
     values: Item = {":one": n(1)}
     names: dict[str, str] = {}
     sets = ["version = version + :one"]
+    if is_small(job.id):
+        return sets, names, values
     for i, (k, d) in enumerate(zip(COUNT_KEYS, delta, strict=False)):
         if d:
             names |= {"#counts": "counts", f"#c{i}": k}
@@ -239,7 +254,7 @@ class Accepting:
     def __init__(self, dynamo: Dynamo, *, records: str, ops: str, blobs: contents.Blobs) -> None:
         self._db = dynamo
         self._records = records
-        self._ops = ops
+        self._tables = JobTables(records, ops)
         self._blobs = blobs
 
     def _accept(self, made: PreparedJob, content: Content) -> list[Item]:
@@ -247,15 +262,17 @@ class Accepting:
 
         If a ledger is uncounted, its first fold counts the job's messages in the stats, and no action does.
         """
+        small = is_small(made.job.id)
         parts = [(self._records, x) for x in contents.items(made.job, made.chunks, content, self._blobs)]
-        self._db.batch_put([*parts, *((self._ops, codec.ledger_item(x)) for x in made.ledgers)])
+        apart = () if small else made.ledgers
+        self._db.batch_put([*parts, *((self._tables.ops, codec.ledger_item(x)) for x in apart)])
         counted = not any(x.uncounted for x in made.ledgers)
-        return [put_job(self._records, made.job), *(first_stats(self._records, made.job) if counted else ())]
+        item = codec.small_item(made.job, made.ledgers[0]) if small else codec.job_item(made.job)
+        return [put_job(self._records, item), *(first_stats(self._records, made.job) if counted else ())]
 
 
-def put_job(table: str, job: Job) -> Item:
+def put_job(table: str, item: Item) -> Item:
     """Return the action that stores a new job."""
-    item = codec.job_item(job)
     return {"Put": {"TableName": table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
 
 

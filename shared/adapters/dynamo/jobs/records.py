@@ -1,18 +1,22 @@
 """Jobs, chunks, contents and details on DynamoDB, and the transactions that tie ledgers and jobs together."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
-from shared.adapters.dynamo.jobs import contents, folding, reservation, transitions
+from shared.adapters.dynamo.hooks.keys import listeners
+from shared.adapters.dynamo.hooks.listeners import listed
+from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.recipients import watermarks
 from shared.adapters.dynamo.recipients.suppressing import SuppressionWrites
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
 from shared.domain.hooks.endpoint import DEPLOYMENT
+from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
@@ -23,7 +27,7 @@ from shared.domain.jobs.states import Change, JobState
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
-from shared.ports import Changed, Control, Idempotency, Listeners, Loaded, Mismatch, Replay, Stored
+from shared.ports import Changed, Control, Idempotency, JobEnd, Listeners, Loaded, Mismatch, Replay, Stored
 
 _NEW: Final = "attribute_not_exists(pk)"
 _Name = tuple[str, str]
@@ -49,6 +53,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     ) -> None:
         super().__init__(dynamo, records=records, archive=archive)
         self._ops = ops
+        self._tables = ledger_writes.JobTables(records, ops)
         self._blobs = blobs
         self._listeners = listeners
 
@@ -95,12 +100,15 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
                 keys.job(job),
                 (keys.account_control(account), keys.system_control()),
                 keys.latest_suppression(namespace(account, test=test)),
+                namespace(account, test=test),
             )
             for job, account, test in wanted
         ]
-        items, breaker = self._with_breaker([k for job, held, latest in of for k in (job, *held, latest)], lane)
+        hearing = {name: listeners(name) for _, _, _, name in of}
+        wanted_keys = [k for job, held, latest, name in of for k in (job, *held, latest, hearing[name])]
+        items, breaker = self._with_breaker(wanted_keys, lane)
         out = []
-        for job, held, latest in of:
+        for job, held, latest, name in of:
             found, suppressed = items.get(_name(job)), items.get(_name(latest))
             paused = any("paused" in x or "suspended" in x for k in held if (x := items.get(_name(k))) is not None)
             out.append(
@@ -109,6 +117,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
                     paused,
                     breaker,
                     watermarks.latest(suppressed) if suppressed is not None else {},
+                    heard=name in listed(items.get(_name(hearing[name]))),
                 )
             )
         return out
@@ -160,7 +169,8 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         if job is None or chunk is None:
             return None
         stored = contents.unpack(apart[0] or chunk, self._blobs) if apart else None
-        return Loaded(codec.job(job), codec.chunk(chunk), stored, breaker)
+        found = codec.job(job)
+        return Loaded(found, codec.chunk(chunk), stored, breaker, codec.ledger(job) if is_small(found.id) else None)
 
     def load_some(self, places: Collection[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[Job, Chunk]]:
         wanted = list(dict.fromkeys(places))
@@ -168,7 +178,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         return {place: (x.job, x.chunk) for place, x in found if x is not None}
 
     def keep_chunk(self, job: str, number: int, until: int) -> None:
-        for table, key in ((self._records, keys.chunk(job, number)), (self._ops, keys.ledger(job, number))):
+        for table, key in ((self._records, keys.chunk(job, number)), self._tables.ledger(job, number)):
             self._keep(table, key, until)
 
     def keep_job(self, job: Job, until: int) -> None:
@@ -188,6 +198,13 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     def reserved(self, credential: str) -> tuple[str, list[str]]:
         item = self._db.get(self._ops, keys.holder(credential)) or {}
         return (codec.text(item, "holder"), sorted(item["jobs"]["SS"])) if "jobs" in item else ("", [])
+
+    def turns(self, credential: str) -> Sequence[str]:
+        item = self._db.get(self._ops, keys.holder(credential)) or {}
+        return [x["S"] for x in item["turns"]["L"]] if "turns" in item else []
+
+    def set_turns(self, credential: str, accounts: Sequence[str]) -> None:
+        self._db.call("update_item", **reservation.turns(self._ops, credential, accounts))
 
     def give_back(self, job: Job) -> bool:
         there = {"ConditionCheck": transitions.as_read(self._records, job)}
@@ -212,20 +229,28 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
 
     def detail(self, job: str, chunk: int, epoch: int, seq: int) -> Detail | None:
         item = self._db.get(self._records, keys.window(job, chunk, epoch, seq))
-        return codec.detail(item) if item else None
+        if item:
+            return codec.detail(item)
+        inside = self._inside(job)
+        return inside if inside is not None and (inside.epoch, inside.seq) == (epoch, seq) else None
+
+    def _inside(self, job: str) -> Detail | None:
+        """Return the window detail that a small job's own item holds."""
+        item = self._db.get(self._records, keys.job(job)) if is_small(job) else None
+        return codec.window(item) if item else None
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
         self._put_if(codec.feedback_item(detail), _NEW)
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
-        windows: list[Detail] = []
+        windows = [x for x in [self._inside(job)] if x is not None]
         words: list[FeedbackDetail] = []
         for item in self._db.partition(self._records, keys.details_pk(job, chunk)):
             if item["sk"]["S"].startswith(keys.WINDOW_PREFIX):
                 windows.append(codec.detail(item))
             else:
                 words.append(codec.feedback(item))
-        return windows, words
+        return sorted(windows, key=lambda x: (x.epoch, x.seq)), words
 
     def _put_if(
         self, item: Item, condition: str, names: Mapping[str, str] | None = None, values: Item | None = None
@@ -284,8 +309,12 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             return Changed(won=False, job=job, held_by=held_by)
         return Changed(won=True, job=self.job(job.id))
 
-    def override_guard(self, job: str) -> None:
-        self._db.attempt("update_item", **transitions.override_guard(self._records, job))  # unless it has gone
+    def override_guard(self, job: str, event: Event | None = None) -> None:
+        update = transitions.override_guard(self._records, job)
+        if event is None:
+            self._db.attempt("update_item", **update)  # unless it has gone
+        else:
+            self._db.together([{"Update": update}, *audit.puts(self._db, self._records, event)])
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         by = event.actor if event is not None else ""
@@ -303,8 +332,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         new, delta = folded
         heard = finish is None or self._is_heard(job, Change.LOG)
         actions = [
-            folding.mark_folded(self._ops, ledger, new),
-            folding.add_counts(self._records, job, delta, finish=finish, archive=self._archive, heard=heard),
+            *ledger_writes.together(
+                ledger_writes.replaced(self._tables, ledger, new),
+                folding.add_counts(self._records, job, delta, finish=finish, archive=self._archive, heard=heard),
+            ),
             *folding.more_stats(self._records, job, rules.for_stats(ledger, delta)),
         ]
         if not self._db.together(actions):
@@ -318,24 +349,48 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     ) -> Mapping[str, tuple[Ledger, Job | None]]:
         return folding.fold_jobs(
             self._db,
-            self._records,
-            self._ops,
+            self._tables,
             ledgers,
             finish=finish,
             archive=self._archive,
             heard=lambda job: self._is_heard(job, Change.LOG),
         )
 
+    def begin(self, read: Ledger, claimed: Ledger, job: Job) -> tuple[Job, Ledger] | None:
+        start = transitions.begin(self._records, job)
+        [action] = ledger_writes.together(ledger_writes.replaced(self._tables, read, claimed), {"Update": start})
+        try:
+            answer = self._db.call("update_item", **action["Update"], ReturnValues="UPDATED_NEW")
+        except ConditionFailed as lost:
+            return self._begun(claimed, lost.item)
+        return replace(job, state=JobState.SENDING, version=codec.number(answer["Attributes"], "version")), claimed
+
+    def _begun(self, claimed: Ledger, item: Item | None) -> tuple[Job, Ledger] | None:
+        """Return a small job and its ledger, if they show our own write, whose answer was lost."""
+        stored = codec.ledger(item) if item else None
+        if item is None or stored is None or not stored.held_by(claimed.owner, claimed.epoch):
+            return None
+        return (codec.job(item), stored) if stored.seq == claimed.seq else None
+
+    def end_jobs(self, ends: Sequence[JobEnd], finish: Millis) -> set[str]:
+        first = [x if x.held.epoch == 1 else replace(x, detail=None) for x in ends]
+        for apart, x in zip(first, ends, strict=True):
+            if x.detail is not None and apart.detail is None:  # of an earlier lease there may be one in the item
+                self.put_detail(x.detail)
+        return folding.end_jobs(self._db, self._tables, first, finish=finish, archive=self._archive)
+
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
-        return folding.fold_all(self._db, self._records, self._ops, ledgers, job)
+        return folding.fold_all(self._db, self._tables, ledgers, job)
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
-        logged = transitions.still_logged(self._records, job)
-        return self._db.together([{"Update": codec.ledger_update(self._ops, old, new)}, {"ConditionCheck": logged}])
+        return self._write_with(old, new, {"ConditionCheck": transitions.still_logged(self._records, job)})
 
     def reopen(self, old: Ledger, new: Ledger, job: Job) -> bool:
-        update = transitions.reopen(self._records, job)
-        return self._db.together([{"Update": codec.ledger_update(self._ops, old, new)}, {"Update": update}])
+        return self._write_with(old, new, {"Update": transitions.reopen(self._records, job)})
+
+    def _write_with(self, old: Ledger, new: Ledger, job: Item) -> bool:
+        """Write a ledger with an action on its job; False if one of the two has moved on."""
+        return self._db.together(ledger_writes.together(ledger_writes.replaced(self._tables, old, new), job))
 
 
 def _name(item: Item) -> _Name:

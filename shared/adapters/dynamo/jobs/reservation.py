@@ -1,7 +1,7 @@
 """The reservation of a credential by one campaign, as actions of the transactions that begin and end its jobs (J1, J3).
 
 One item per credential: `holder` is the campaign, `jobs` the set of its jobs that run. DynamoDB drops an empty set, so
-the credential is free where there is no `jobs`.
+the credential is free where there is no `jobs`. `turns` are accounts that took turns on it; it decides no safety.
 """
 
 from collections.abc import Sequence
@@ -37,4 +37,14 @@ def without(table: str, credential: str, jobs: Sequence[str]) -> Item:
         "Key": keys.holder(credential),
         "UpdateExpression": "DELETE jobs :jobs",
         "ExpressionAttributeValues": {":jobs": {"SS": list(jobs)}},
+    }
+
+
+def turns(table: str, credential: str, accounts: Sequence[str]) -> Item:
+    """Return the update that notes which accounts took turns on a credential, the last one last."""
+    return {
+        "TableName": table,
+        "Key": keys.holder(credential),
+        "UpdateExpression": "SET turns = :turns",
+        "ExpressionAttributeValues": {":turns": {"L": [s(x) for x in accounts]}},
     }

@@ -13,7 +13,7 @@ from shared.adapters.dynamo.codec import n, s
 from shared.domain.archive import due
 from shared.domain.jobs.job import MAIL, Job, RetryRequest, StopReason
 from shared.domain.jobs.look_ups import LOOKS
-from shared.domain.jobs.states import TRANSITIONS, Change, JobState, reopened
+from shared.domain.jobs.states import ACTIVE, TRANSITIONS, Change, JobState, reopened
 from shared.domain.times import Millis
 
 RETURNING: Final[Item] = {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
@@ -175,6 +175,13 @@ def record_retry(
             change += ", resumed_by = :by"
             values[":by"] = s(by)
     return {**_update(table, job, change, condition, values), **RETURNING}
+
+
+def begin(table: str, job: Job) -> Item:
+    """Return the update that makes an active job SENDING."""
+    values: Item = {":one": n(1)} | {f":{x.value}": s(x.value) for x in sorted(ACTIVE)}
+    condition = f"#state IN ({', '.join(f':{x.value}' for x in sorted(ACTIVE))})"
+    return _update(table, job, "SET #state = :SENDING, version = version + :one", condition, values)
 
 
 def override_guard(table: str, job: str) -> Item:

@@ -1,8 +1,12 @@
-"""DynamoDB without botocore: the same requests, answers and errors, and a lost answer is no loss."""
+"""AWS without botocore: the same requests, answers and errors, and a lost answer is no loss."""
 
 import json
+import time
 import zlib
+from base64 import b64encode
 from collections.abc import Callable, Mapping
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 import boto3
@@ -10,16 +14,22 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError, HTTPClientError, NoCredentialsError
 
+from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, answered_at
-from shared.adapters.http import dynamodb
-from shared.adapters.http.dynamodb import DirectDynamo
+from shared.adapters.http import direct
+from shared.adapters.http.direct import DYNAMODB, SECRETS, SQS, DirectClient, Service
+from shared.adapters.http.steps import SteppingWire
+from shared.adapters.http.transport import HttpClient
+from shared.bootstrap.core import Core
 from shared.domain.content.streams import Body, whole
 from shared.ports import AnswerLost, Http, NotSent, Response, Retriable
 from shared.sigv4 import AwsKeys
+from tests.adapters.servers import answering, serving
 from tests.fakes.clock import FakeClock
 
 KEYS = AwsKeys("AKID", "secret", "token")
 URL = "https://dynamodb.eu-central-1.amazonaws.com"
+QUEUE = "https://sqs.eu-central-1.amazonaws.com/123456789012/q"
 ITEM: Mapping[str, Any] = {
     "pk": {"S": "a"},
     "packed": {"B": b"\x00\xff"},
@@ -53,7 +63,7 @@ class Far(Http):
 
 def said(document: object, status: int = 200, *, damaged: bool = False) -> Response:
     body = json.dumps(document).encode()
-    headers = {"x-amz-crc32": str(zlib.crc32(body) + damaged), "Date": "Mon, 21 Sep 2026 14:13:20 GMT"}
+    headers = {"x-amz-crc32": str(zlib.crc32(body) + damaged), "date": "Mon, 21 Sep 2026 14:13:20 GMT"}
     return Response(status, headers, body)
 
 
@@ -61,19 +71,22 @@ def refused(code: str, **more: object) -> Response:
     return said({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "no", **more}, 400)
 
 
-def client(far: Far, keys: AwsKeys | None = KEYS) -> DirectDynamo:
-    return DirectDynamo(URL, "eu-central-1", keys=lambda: keys, http=far, clock=FakeClock())
+def client(far: Far, keys: AwsKeys | None = KEYS, service: Service = DYNAMODB) -> DirectClient:
+    url = URL.replace("dynamodb", service.name)
+    return DirectClient(
+        service, url, "eu-central-1", keys=lambda: keys, http=far, clock=FakeClock(), sleep=lambda _seconds: None
+    )
 
 
 def db(far: Far) -> Dynamo:
     return Dynamo(client(far), sleep=lambda _seconds: None)
 
 
-def of_botocore(call: Callable[[Any], object]) -> tuple[Any, Mapping[str, str]]:
+def of_botocore(call: Callable[[Any], object], service: Service = DYNAMODB) -> tuple[Any, Mapping[str, str]]:
     """Return the body and the headers that botocore makes of a call."""
     found: list[tuple[Any, Mapping[str, str]]] = []
     real = boto3.client(
-        "dynamodb",
+        service.name,  # type: ignore[call-overload]
         region_name="eu-central-1",
         aws_access_key_id="AKID",
         aws_secret_access_key="secret",
@@ -112,23 +125,34 @@ CALLS: list[Callable[[Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(CALLS)))
+OTHERS: list[tuple[Service, Callable[[Any], Any]]] = [
+    (SQS, lambda c: c.send_message(QueueUrl=QUEUE, MessageBody="é", DelaySeconds=3, MessageGroupId="a")),
+    (SQS, lambda c: c.send_message_batch(QueueUrl=QUEUE, Entries=[{"Id": "0", "MessageBody": "b"}])),
+    (SQS, lambda c: c.receive_message(QueueUrl=QUEUE, AttributeNames=["ApproximateReceiveCount"], WaitTimeSeconds=0)),
+    (SQS, lambda c: c.delete_message_batch(QueueUrl=QUEUE, Entries=[{"Id": "0", "ReceiptHandle": "r"}])),
+    (SQS, lambda c: c.change_message_visibility(QueueUrl=QUEUE, ReceiptHandle="r", VisibilityTimeout=9)),
+    (SQS, lambda c: c.get_queue_attributes(QueueUrl=QUEUE, AttributeNames=["ApproximateNumberOfMessages"])),
+    (SECRETS, lambda c: c.get_secret_value(SecretId="s")),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CALLS) + len(OTHERS)))
 def test_a_request_is_that_of_botocore(number: int) -> None:
-    call = CALLS[number]
+    service, call = [*((DYNAMODB, x) for x in CALLS), *OTHERS][number]
     far = Far(said({}))
-    call(client(far))
-    body, headers = of_botocore(call)
+    call(client(far, service=service))
+    body, headers = of_botocore(call, service)
     if "ClientRequestToken" in body:  # of its own retries, which are not made here
         del body["ClientRequestToken"]
     assert far.body == body
     method, url, mine, _, deadline = far.asked[0]
-    assert (method, url) == ("POST", URL + "/")
+    assert (method, url) == ("POST", URL.replace("dynamodb", service.name) + "/")
     for name in ("X-Amz-Target", "Content-Type"):
         assert mine[name] == headers[name]
     assert mine["X-Amz-Security-Token"] == "token"
     assert "Credential=AKID/" in mine["Authorization"]
-    assert "/eu-central-1/dynamodb/aws4_request" in mine["Authorization"]
-    assert deadline == FakeClock().now() + dynamodb.TIMEOUT
+    assert f"/eu-central-1/{service.name}/aws4_request" in mine["Authorization"]
+    assert deadline == FakeClock().now() + direct.TIMEOUT
 
 
 def test_an_item_is_read_as_botocore_reads_it() -> None:
@@ -198,3 +222,47 @@ def test_what_cannot_be_asked_is_not() -> None:
     with pytest.raises(TypeError, match="object"):
         client(far).put_item(Item={"x": object()})
     assert far.asked == []
+
+
+def test_a_missing_queue_has_the_code_that_botocore_gives_it() -> None:
+    fault = refused("QueueDoesNotExist")
+    headers = {**fault.headers, "x-amzn-query-error": "AWS.SimpleQueueService.NonExistentQueue;Sender"}
+    with pytest.raises(ClientError) as missing:
+        client(Far(Response(400, headers, fault.body)), service=SQS).send_message(QueueUrl=QUEUE, MessageBody="b")
+    assert missing.value.response["Error"]["Code"] == "AWS.SimpleQueueService.NonExistentQueue"
+
+
+@pytest.mark.parametrize(
+    "first", [NotSent("refused"), AnswerLost("read_timeout"), refused("RequestThrottled"), Response(500, {}, b"")]
+)
+def test_queues_and_secrets_are_asked_again(first: Response | Exception) -> None:
+    far = Far(first, said({"Messages": []}))
+    assert client(far, service=SQS).receive_message(QueueUrl=QUEUE)["Messages"] == []
+    with pytest.raises((HTTPClientError, ClientError)):
+        client(Far(*[first] * 4), service=SECRETS).get_secret_value(SecretId="s")
+
+
+def test_a_fault_of_ours_is_not_asked_again() -> None:
+    far = Far(refused("InvalidParameterValue"))
+    with pytest.raises(ClientError, match="InvalidParameterValue"):
+        client(far, service=SQS).receive_message(QueueUrl=QUEUE)
+    assert len(far.asked) == 1
+
+
+@pytest.mark.parametrize("stepping", [False, True])
+def test_an_answer_of_many_items_is_read_whole(stepping: bool) -> None:  # noqa: FBT001
+    packed = b64encode(bytes(350_000)).decode()
+    body = json.dumps({"Responses": {"t": [{"pk": {"S": str(n)}, "packed": {"B": packed}} for n in range(10)]}})
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n"
+    core = Core({"AWS_REGION": "eu-central-1"}, SystemClock())
+    with serving(answering((head + body).encode())) as server, closing(core.direct_http) as http:
+        found = DirectClient(
+            DYNAMODB, server.url, "eu-central-1", keys=lambda: KEYS, http=http, clock=core.clock, sleep=time.sleep
+        )
+        ask = partial(Dynamo(found).batch_read, {"t": {"Keys": []}})
+        if stepping:
+            with SteppingWire(HttpClient(core.clock)) as wire:
+                items = [wire.submit(ask).result() for _ in range(2)][1]["t"]  # the second on the wire
+        else:
+            items = ask()["t"]
+    assert [x["packed"]["B"] for x in items] == [bytes(350_000)] * 10

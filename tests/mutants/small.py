@@ -1,0 +1,110 @@
+"""Sabotages of small jobs, whose ledgers are in their own items."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_CONTRACT: Final = "tests/contracts/test_small_jobs.py"
+_ENGINE: Final = "tests/engine/test_small_jobs.py"
+_GROUP: Final = "shared/engine/lane/group.py"
+_TRACK: Final = "shared/engine/outcome/track.py"
+_RECORDS: Final = "shared/adapters/dynamo/jobs/records.py"
+
+SMALL: Final = [
+    Mutant(
+        "a small job is begun whatever its state",
+        4,
+        "shared/adapters/dynamo/jobs/transitions.py",
+        """condition = f"#state IN ({', '.join(f':{x.value}' for x in sorted(ACTIVE))})\"""",
+        """condition = "#state <> :ENQUEUED OR attribute_exists(pk)\"""",
+        f"{_CONTRACT}::test_a_job_that_is_no_longer_active_is_not_begun[dynamo-stop]",
+    ),
+    Mutant(
+        "whoever has begun a small job, it is ours",
+        1,
+        _RECORDS,
+        "or not stored.held_by(claimed.owner, claimed.epoch)",
+        "or stored.epoch != claimed.epoch",
+        f"{_CONTRACT}::test_of_two_that_read_the_same_one_begins[dynamo]",
+    ),
+    Mutant(
+        "a small job that was begun by a lost answer is nobody's",
+        1,
+        _RECORDS,
+        "return (codec.job(item), stored) if stored.seq == claimed.seq else None",
+        "return None",
+        f"{_CONTRACT}::test_a_beginning_whose_answer_was_lost_is_known_again[dynamo]",
+    ),
+    Mutant(
+        "the detail of a second lease replaces that of the first",
+        9,
+        _RECORDS,
+        "x if x.held.epoch == 1 else replace(x, detail=None)",
+        "x",
+        f"{_CONTRACT}::test_details_of_later_leases_are_beside_that_of_the_first[dynamo]",
+    ),
+    Mutant(
+        "a small job that webhooks hear of ends without their hearing",
+        9,
+        _GROUP,
+        "or lease.unheard_until < self._clock.now()",
+        "or False",
+        f"{_ENGINE}::test_an_account_with_webhooks_has_its_jobs_ended_by_their_fold",
+    ),
+    Mutant(
+        "a lease that is only foreseen is written as if it were stored",
+        1,
+        "shared/engine/lane/start.py",
+        "return replace(leased, version=UNSTORED)",
+        "return leased",
+        f"{_ENGINE}::test_a_foreseen_lease_is_never_written",
+    ),
+    Mutant(
+        "a small job ends although a message is to be sent elsewhere",
+        3,
+        _GROUP,
+        "if after.status is not LedgerStatus.DONE:",
+        "if False:",
+        f"{_ENGINE}::test_a_message_that_goes_to_another_credential_does_not_end_its_job",
+    ),
+    Mutant(
+        "what webhooks are to hear of is folded before it is announced",
+        9,
+        _TRACK,
+        "return self._listeners is not None and not self._listeners.has(job.namespace)",
+        "return self._listeners is not None",
+        f"{_ENGINE}::test_what_webhooks_are_to_hear_of_is_folded_once_it_is_announced",
+    ),
+    Mutant(
+        "words that cannot be folded together are lost",
+        6,
+        _TRACK,
+        "                        self._join_again(credential, x, total)\n",
+        "                        pass\n",
+        f"{_ENGINE}::test_words_that_cannot_be_folded_together_are_joined_each_by_itself[before]",
+    ),
+    Mutant(
+        "words that cannot be joined are acknowledged",
+        6,
+        _TRACK,
+        "            total.left += x.words\n",
+        "",
+        f"{_ENGINE}::test_words_that_cannot_be_joined_are_left",
+    ),
+    Mutant(
+        "bad news about a small job is folded past the guards",
+        4,
+        _TRACK,
+        "if any(kind not in GOOD for _, kind, _ in words):",
+        "if False:",
+        f"{_ENGINE}::test_bad_news_is_not_folded_at_once",
+    ),
+    Mutant(
+        "small jobs that cannot end together do not end",
+        7,
+        _GROUP,
+        "                results[m.place] = self._told_alone(m)\n",
+        "                results[m.place] = PointerResult.SENT\n",
+        f"{_ENGINE}::test_what_cannot_end_together_ends_by_itself[before]",
+    ),
+]
