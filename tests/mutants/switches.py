@@ -226,8 +226,8 @@ SWITCHES: Final = (
         "slots are given out at the rate that a worker believes in",
         2,
         PACER,
-        'asked = "attribute_not_exists(#rate)"',
-        'asked = "(attribute_not_exists(#rate) OR attribute_exists(pk))"',
+        'asked = wish.pace.present, "attribute_not_exists(#rate)"',
+        'asked = wish.pace.present, "(attribute_not_exists(#rate) OR attribute_exists(pk))"',
         f"{SLOTS}::test_no_slot_is_given_out_at_a_rate_that_is_not_the_present_one[dynamo]",
     ),
     Mutant(
@@ -306,8 +306,8 @@ SWITCHES: Final = (
         "who throttles for ever keeps its chunks",
         3,
         "shared/domain/jobs/passes.py",
-        "(row >= THROTTLED or passing",
-        "(passing",
+        "row >= THROTTLED or passing",
+        "passing",
         "tests/domain/test_ledger.py::test_a_provider_that_throttles_again_and_again_is_left_without_an_attempt",
     ),
     Mutant(

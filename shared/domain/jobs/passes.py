@@ -3,7 +3,7 @@
 A *pass* is one turn of a chunk at one credential; a *round* is one way around the route. Source: docs/protocol.md, L4.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -145,13 +145,8 @@ class PassContext:
 
 
 def release(ledger: Ledger, passing: PassContext) -> Ledger:
-    """End the lease: start the next pass if nothing else is left, and become DONE or IDLE.
-
-    A provider that throttles again and again, or for long, is left as if its breaker were open.
-    """
-    row = ledger.throttled + 1 if passing.throttled else 0
-    if passing.throttled and (row >= THROTTLED or passing.throttled_until - passing.now > LONG_WAIT):
-        passing, row = replace(passing, leave=True), 0
+    """End the lease: start the next pass if nothing else is left, and become DONE or IDLE."""
+    row, passing = _throttled(ledger, passing)
     full = None if passing.leave else passing.full
     out = next_pass(ledger, passing) if full is None else _overflow(ledger, passing, full)
     status = LedgerStatus.IDLE if out.unfinished else LedgerStatus.DONE
@@ -168,6 +163,19 @@ def release(ledger: Ledger, passing: PassContext) -> Ledger:
         released_at=passing.now,
         version=ledger.version + 1,
     )
+
+
+def _throttled(ledger: Ledger, passing: PassContext) -> tuple[int, PassContext]:
+    """Return how many leases in a row were throttled, and how the next pass begins.
+
+    A provider that throttles again and again, or for long, is left as if its breaker were open.
+    """
+    if not passing.throttled:
+        return 0, passing
+    row = ledger.throttled + 1
+    if row >= THROTTLED or passing.throttled_until - passing.now > LONG_WAIT:
+        return 0, replace(passing, leave=True)
+    return row, passing
 
 
 def reopen(ledger: Ledger, passing: PassContext) -> Ledger:
@@ -210,7 +218,7 @@ def next_pass(ledger: Ledger, passing: PassContext) -> Ledger:
     if not plan.open:
         return plan.result(ledger.lane, ())
     here = plan.place(ledger.lane)
-    tried = tuple(dict.fromkeys((*ledger.tried, here))) if here >= 0 else ledger.tried
+    tried = plan.tried_with(here)
     for place in plan.order(here + 1):
         if place == here and passing.leave:
             continue  # its breaker may not be written as open yet; to come back at once would be to come back for ever
@@ -223,8 +231,7 @@ def next_pass(ledger: Ledger, passing: PassContext) -> Ledger:
 def _overflow(ledger: Ledger, passing: PassContext, full: FullLane) -> Ledger:
     """Move what is queued in a lane that is full to a credential with room; without one it waits, and is not tried.
 
-    A credential that was tried this round takes it after the delay of a round. Rounds do not count here: each of them
-    ends with an attempt. If no credential has room it waits where there is some first.
+    If no credential that was not tried this round has room, it waits.
     """
     queued = ledger.having(Cell.QUEUED)
     if not queued:
@@ -235,13 +242,26 @@ def _overflow(ledger: Ledger, passing: PassContext, full: FullLane) -> Ledger:
     if not plan.open:
         return plan.result(ledger.lane, ())
     here = plan.place(ledger.lane)
-    tried = tuple(dict.fromkeys((*ledger.tried, here))) if here >= 0 else ledger.tried
+    tried = plan.tried_with(here)
     until = {here: full.until}
-    for place in (p for p in plan.order(here + 1) if p != here and plan.able(p) and passing.usable(passing.route[p])):
+    for place in plan.others(here):
         until[place] = full.room(passing.route[place])
         fresh = plan.fresh(place, tried)
         if fresh and not until[place]:
             return replace(plan.result(passing.route[place], fresh), tried=tried, not_before=passing.now)
+    return _wait_for_room(ledger, passing, plan, until)
+
+
+def _wait_for_room(ledger: Ledger, passing: PassContext, plan: "_Plan", until: Mapping[int, Millis]) -> Ledger:
+    """Let what is queued wait where there is room first.
+
+    A credential that was tried this round takes it after the delay of a round. Rounds do not count here: each of them
+    ends with an attempt.
+
+    Args:
+        until: place of the route to the time until which its quota is used up; 0: it has room.
+    """
+    here = plan.place(ledger.lane)
     first = min(until, key=lambda place: (until[place], place != here))
     if first < 0 or first == here:
         return plan.result(ledger.lane, plan.able(here) or plan.open)
@@ -293,6 +313,17 @@ class _Plan:
         """Return all places of the route from one on."""
         n = len(self._passing.route)
         return [(start + k) % n for k in range(n)]
+
+    def others(self, here: int) -> Iterator[int]:
+        """Yield the usable places of the route after one that are open to some recipients."""
+        for place in self.order(here + 1):
+            if place != here and self.able(place) and self._passing.usable(self._passing.route[place]):
+                yield place
+
+    def tried_with(self, here: int) -> tuple[int, ...]:
+        """Return the places that were tried this round, with one more; -1 is none."""
+        tried = self._ledger.tried
+        return tuple(dict.fromkeys((*tried, here))) if here >= 0 else tried
 
     def fresh(self, place: int, tried: Sequence[int]) -> list[int]:
         """Return the recipients that may move to a place now: it is open to them, and untried by them in this round.

@@ -58,6 +58,10 @@ _DAYS: Final = 3 * 86_400.0
 _LENGTHS: Final = {Per.HOUR: 3600.0, Per.DAY: 86_400.0}
 
 
+def _together(lanes: Sequence[Capacity], begin: Seconds, end: Seconds) -> float:
+    return sum(x.by(begin, end) for x in lanes)
+
+
 def finished(units: float, lanes: Sequence[Capacity], begin: Seconds) -> Seconds:
     """Return when credentials together have sent all, Unix seconds; at most LONGEST after the beginning.
 
@@ -65,12 +69,12 @@ def finished(units: float, lanes: Sequence[Capacity], begin: Seconds) -> Seconds
         units: messages, or segments of SMS.
     """
     low, high = begin, begin + LONGEST
-    if sum(x.by(begin, high) for x in lanes) < units:
+    if _together(lanes, begin, high) < units:
         return high
     quick = sum(x.rate for x in lanes)
     if quick > 0 and not any(x.quotas or x.full_until > begin for x in lanes):
         return begin + units / quick
     while high - low > EXACT:
         middle = (low + high) / 2
-        low, high = (low, middle) if sum(x.by(begin, middle) for x in lanes) >= units else (middle, high)
+        low, high = (low, middle) if _together(lanes, begin, middle) >= units else (middle, high)
     return high

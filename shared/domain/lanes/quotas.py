@@ -260,17 +260,29 @@ def _book_sliding(out: Booking, quota: Quota, spend: Spend, moments: Sequence[Se
     """
     numbers = sorted({bucket(at) for at in moments})
     ring = _ring(stored) if stored is not None else _Ring(numbers[-1], 0)
-    if ring is not None and ring.bucket >= numbers[-1]:
-        mine = [x for x in numbers if stored is None or _sliding(x) in stored]
-        names = [_sliding(x) for x in sorted({*mine, ring.bucket})]
-        out.exist += names
-        out.absent.append(_sliding(ring.bucket + 1))
-        return all(_count(out, quota, spend, name) for name in names)
     if ring is None:
-        out.absent.append(RING)
-        out.sets |= {_sliding(x): spend.units for x in numbers} | {RING: str(_Ring(numbers[-1], 0))}
-        return spend.units <= quota.messages
+        return _begin_ring(out, quota, spend, numbers)
+    if ring.bucket >= numbers[-1]:
+        return _add_to_latest(out, quota, spend, numbers, ring, stored)
     return _turn(out, quota, spend, numbers, ring, stored or {})
+
+
+def _begin_ring(out: Booking, quota: Quota, spend: Spend, numbers: Sequence[int]) -> bool:
+    """Begin the first counters of a quota; False if even empty ones have no room."""
+    out.absent.append(RING)
+    out.sets |= {_sliding(x): spend.units for x in numbers} | {RING: str(_Ring(numbers[-1], 0))}
+    return spend.units <= quota.messages
+
+
+def _add_to_latest(
+    out: Booking, quota: Quota, spend: Spend, numbers: Sequence[int], ring: _Ring, stored: Stored | None
+) -> bool:
+    """Add the units to the latest counters, while no later one holds their sum; False if there is no room."""
+    mine = [x for x in numbers if stored is None or _sliding(x) in stored]
+    names = [_sliding(x) for x in sorted({*mine, ring.bucket})]
+    out.exist += names
+    out.absent.append(_sliding(ring.bucket + 1))
+    return all(_count(out, quota, spend, name) for name in names)
 
 
 def _turn(out: Booking, quota: Quota, spend: Spend, numbers: Sequence[int], ring: _Ring, stored: Stored) -> bool:
@@ -301,18 +313,28 @@ def _left_sliding(quota: Quota, spend: Spend, moments: Sequence[Seconds], stored
     numbers = sorted({bucket(at) for at in moments})
     used = _number(stored, _sliding(ring.bucket))
     if ring.bucket < numbers[-1]:
-        sums = [used if x <= ring.bucket else ring.turned(x, used).base for x in numbers if x >= ring.bucket]
-        left = quota.messages - max(sums)
-        ring, used = ring.turned(numbers[-1], used), ring.turned(numbers[-1], used).base
+        left = quota.messages - _fullest(ring, numbers, used)
+        ring = ring.turned(numbers[-1], used)
+        used = ring.base
     else:
-        names = {x: _sliding(x) for x in (*numbers, ring.bucket) if _sliding(x) in stored}
-        lefts = {x: quota.messages - _number(stored, at) + spend.units - _units(spend, at) for x, at in names.items()}
-        least = min(lefts, key=lambda x: (lefts[x], -x))
-        left = lefts[least]
+        least, left = _least_left(quota, spend, (*numbers, ring.bucket), stored)
         if least < ring.bucket:
             return left, (least + 1) * float(BUCKET)
     free = max(spend.least, quota.messages // SHARE)
     return left, ring.freed(used, min(used, used - quota.messages + free)) * float(BUCKET)
+
+
+def _fullest(ring: _Ring, numbers: Sequence[int], used: int) -> int:
+    """Return the largest sum of 24 hours, of those that end with some counters. `used`: the sum of the ring's own."""
+    return max(used if x <= ring.bucket else ring.turned(x, used).base for x in numbers if x >= ring.bucket)
+
+
+def _least_left(quota: Quota, spend: Spend, numbers: Sequence[int], stored: Stored) -> tuple[int, int]:
+    """Return the number of the fullest counter that is stored, and the units that it has left."""
+    names = {x: _sliding(x) for x in numbers if _sliding(x) in stored}
+    lefts = {x: quota.messages - _number(stored, at) + spend.units - _units(spend, at) for x, at in names.items()}
+    least = min(lefts, key=lambda x: (lefts[x], -x))
+    return least, lefts[least]
 
 
 def _number(stored: Stored, name: str) -> int:

@@ -148,15 +148,13 @@ class ProgressReader:
         Args:
             found: the states of its route.
         """
-        present = {c: x.switches for c, x in found.items()}
-        waits = [c for c in (live.lanes if live.exact else job.route) if c in found]
-        full = [found[c].full_until for c in waits]
+        waits = _lanes_left(job, live, found)
         return JobSurroundings(
-            paused=paused or (bool(waits) and all(present[c].paused for c in waits)),
+            paused=paused or (bool(waits) and all(x.switches.paused for x in waits)),
             left_alone=not any(x.breaker.usable(now) for x in found.values()),
             ahead=min(x.ahead for x in found.values()),
-            present=present,
-            full_until=min(full) if full and min(full) > now else 0,
+            present={c: x.switches for c, x in found.items()},
+            full_until=_full_until(waits, now),
             lanes=[self._capacity(c, x) for c, x in found.items() if not x.switches.paused],
         )
 
@@ -166,6 +164,17 @@ class ProgressReader:
             return Capacity(0.0)
         rate = state.switches.within(declared.rate)
         return Capacity(rate, declared.quotas, state.used, state.full_until / 1000)
+
+
+def _lanes_left(job: Job, live: LiveCounts, found: Mapping[str, CredentialState]) -> list[CredentialState]:
+    """Return the states of the credentials that still have some of a job's messages; all, if that is not known."""
+    return [found[c] for c in (live.lanes if live.exact else job.route) if c in found]
+
+
+def _full_until(lanes: Sequence[CredentialState], now: Millis) -> Millis:
+    """Return until when all lanes are full; 0 if one has room."""
+    first = min((x.full_until for x in lanes), default=0)
+    return first if first > now else 0
 
 
 def _folded(job: Job, now: Millis) -> LiveCounts:
@@ -204,13 +213,14 @@ def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> floa
 
 def _waiting(job: Job, queued: int, now: Millis, around: JobSurroundings) -> WaitingFor | None:
     is_ready, is_active = job.state is JobState.READY, job.state in ACTIVE
+    is_behind = is_active and queued > 0
     reasons: tuple[tuple[WaitingFor, bool], ...] = (
         ("scheduled", is_ready and job.not_before > now),
         ("retry", job.retry is not None),
         ("paused", around.paused and (is_ready or is_active)),
         ("credential", is_ready and around.held),
-        ("breaker", is_active and queued > 0 and around.left_alone),
-        ("quota", is_active and queued > 0 and around.full_until > now),
-        ("rate", is_active and queued > 0),
+        ("breaker", is_behind and around.left_alone),
+        ("quota", is_behind and around.full_until > now),
+        ("rate", is_behind),
     )
     return next((reason for reason, holds in reasons if holds), None)

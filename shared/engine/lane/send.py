@@ -257,10 +257,7 @@ class Sender:
                 continue
             lease.counted(slots, wanted.units)
             woken = self._record(lease, windows, slots.first - self._ahead(rate))
-            if self._cut(lease, full):
-                return
-            [control] = self._check.read([lease])
-            if not self._check.passes(lease, control):
+            if not self._may_claim(lease, full):
                 return
             rate = self._admission.narrow(full)  # the breaker may have opened or closed since
             count = min(wanted.count, rate.window)
@@ -273,6 +270,13 @@ class Sender:
             self._call(lease, windows, indices, rate, slots, deadline=min(last, ended))
             if self._cut(lease, full):
                 return
+
+    def _may_claim(self, lease: Lease, full: Pace) -> bool:
+        """Look, with slots at hand, whether the window may be claimed."""
+        if self._cut(lease, full):
+            return False
+        [control] = self._check.read([lease])
+        return self._check.passes(lease, control)
 
     def _finish(self, lease: Lease, windows: WindowCalls, spare: Callable[[], None]) -> None:
         """Wait for the answers that are still to come, and write what they say."""

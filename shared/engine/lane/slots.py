@@ -17,7 +17,7 @@ from shared.domain.lanes.pacing import HORIZON, Pace, Slots
 from shared.domain.lanes.periods import ends
 from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Room, Spend, Unused
 from shared.domain.lanes.refusals import NO_CALLS, RARE, RefusalTally
-from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Switches
+from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Switches, ThrottledRate
 from shared.domain.times import Seconds
 from shared.ports import Clock, Pacer, Retriable
 
@@ -183,16 +183,30 @@ class SlotClient:
             self._exceeded(exceeded)
             return
         wait = max((o.retry_after for o in outcomes if isinstance(o, Throttled)), default=None)
+        lowered = self._tally(rate, wait, failed=fails(outcomes))
+        if lowered is not None:
+            self._lower(rate, lowered)
+
+    def _tally(self, rate: Pace, wait: Seconds | None, *, failed: bool) -> ThrottledRate | None:
+        """Count a call; return what it leaves of the rate, None if it does not lower it.
+
+        Args:
+            rate: the pace whose slots the call used.
+            wait: seconds that the provider asked to wait; None: it did not.
+        """
         with self._lock:
             if self.outdated(rate):
-                return
-            self._ended += RefusalTally(1, int(wait is not None), int(fails(outcomes)))
+                return None
+            self._ended += RefusalTally(1, int(wait is not None), int(failed))
             if wait is None:
-                return
+                return None
             lowered = rate.refused(self._clock.now(), wait, self._told + self._telling + self._ended)
-            if lowered is None:
-                return
-            self._turn_to(replace(self.switches, lowered=lowered))
+            if lowered is not None:
+                self._turn_to(replace(self.switches, lowered=lowered))
+            return lowered
+
+    def _lower(self, rate: Pace, lowered: ThrottledRate) -> None:
+        """Have all workers know what is left of the rate; of two values the newer one counts."""
         try:
             stored = self._pacer.lower(self._credential, lowered, rate.lowered)
         except Retriable:

@@ -149,16 +149,20 @@ class Resend(JsonVendor):
             return Unknown(CONFLICTS.get(error.name, error.name or "http_409"))
         if status == 500:  # noqa: PLR2004 - it says only that something broke there, perhaps after it was taken
             return Unknown(error.name or "http_500")
-        if status == _THROTTLED and error.name in QUOTAS:
-            return self._over_quota(response.headers)
         if status == _THROTTLED and error.name not in REFUSALS:
-            return self._throttled(response.headers, reset(response.headers.get("ratelimit-reset", "")))
+            return self._limited(error.name, response.headers)
         refusal = _refusal(status, error.name)
         if refusal is None:
             return fault(status)
         if error.name != "validation_error":
             return refusal.rejected()
         return _invalid(refusal, own_words(error.message, content, [target]))
+
+    def _limited(self, name: str, headers: Mapping[str, str]) -> Outcome:
+        """Return what a 429 means, by the name of its error."""
+        if name in QUOTAS:
+            return self._over_quota(headers)
+        return self._throttled(headers, reset(headers.get("ratelimit-reset", "")))
 
 
 # The request: the same attempt always gives the same bytes, as its key demands

@@ -210,16 +210,21 @@ class Twilio(Vendor):
         if status == _CREATED:
             return _accepted(answer)
         code, refused = _code(answer), _BAD_REQUEST <= status < _BROKEN
-        if refused and code == OVER_QUOTA:
-            return self._over_quota(response.headers)
-        if status == _TOO_MANY or (refused and code in self.throttled):
-            return self._throttled(response.headers)
+        limited = self._limited(status, code, response.headers) if refused else None
+        if limited is not None:
+            return limited
         refusal = (self.refusals.get(code) if refused else None) or STATUSES.get(status)
         if refusal is not None:
             return refusal.rejected()
         if status == _BAD_REQUEST and code:
             return Rejected(f"twilio_{code}", permanent=False, about_message=True)
         return unlisted(Twilio.name, status, answer)
+
+    def _limited(self, status: int, code: int, headers: Mapping[str, str]) -> Outcome | None:
+        """Return what a refusal says about a limit of the account; None if it is about none."""
+        if code == OVER_QUOTA:
+            return self._over_quota(headers)
+        return self._throttled(headers) if status == _TOO_MANY or code in self.throttled else None
 
 
 def _is_validity(text: str) -> bool:

@@ -67,6 +67,11 @@ class _Wish:
     booking: Booking | None = None
 
     @property
+    def counters(self) -> tuple[str, ...]:
+        """The names of the counters of quotas that count it."""
+        return self.booking.counters if self.booking is not None else ()
+
+    @property
     def begin(self) -> Seconds:
         """When the first call may begin; no slot is before it."""
         return self.now / _MICRO
@@ -152,8 +157,7 @@ class DynamoPacer:
                 idle = missed
                 continue
             self._behind[credential] = not idle
-            counters = wish.booking.counters if wish.booking is not None else ()
-            return Slots(first / _MICRO, pace.spacing, k, tally=tally, room=room, counters=counters)
+            return Slots(first / _MICRO, pace.spacing, k, tally=tally, room=room, counters=wish.counters)
 
     def lower(self, credential: str, lowered: ThrottledRate, past: ThrottledRate) -> ThrottledRate:
         """Store what a provider's refusal has left of the rate, unless a newer value is stored."""
@@ -256,14 +260,9 @@ class DynamoPacer:
         """Wait for slots, and return whether the credential is idle then; empty slots if none can be had now."""
         if self._pull_back(wish, item):
             return False
-        if "rate" in item:
-            self._rates[wish.credential] = item["rate"]
-        found = switches(item)
-        if not wish.pace.agrees(found):
-            return Slots(wish.now / _MICRO, wish.pace.spacing, 0, found)
-        room = self._full(wish, item, spend)
-        if room is not None:
-            return Slots(wish.now / _MICRO, wish.pace.spacing, 0, room=room)
+        barred = self._barred(wish, item, spend)
+        if barred is not None:
+            return barred
         tat, own = number(item, "tat"), number(item, wish.own) if wish.own else 0
         turn = (own - wish.now) / _MICRO if own > tat else 0.0
         wait = max((tat - wish.horizon) / _MICRO, turn)
@@ -275,6 +274,16 @@ class DynamoPacer:
                 self._notes.learn(wish.credential, item, wish.hint)
             self._clock.sleep(wait)
         return tat <= wish.now + max(0.0, turn) * _MICRO
+
+    def _barred(self, wish: _Wish, item: Item, spend: Spend | None) -> Slots | None:
+        """Return empty slots if switches or quotas do not allow a wish; None if they do."""
+        if "rate" in item:
+            self._rates[wish.credential] = item["rate"]
+        found = switches(item)
+        if not wish.pace.agrees(found):
+            return Slots(wish.now / _MICRO, wish.pace.spacing, 0, found)
+        room = self._full(wish, item, spend)
+        return Slots(wish.now / _MICRO, wish.pace.spacing, 0, room=room) if room is not None else None
 
     def _start(self, wish: _Wish) -> tuple[int, RefusalTally, Room]:
         """Reserve slots of an idle credential, from now on.
@@ -312,21 +321,16 @@ class DynamoPacer:
 
     def _update(self, wish: _Wish, sets: list[str], condition: str, values: Item) -> Item:
         """Write, if nothing is paused and the rate is still the one that the slots were computed with."""
-        present = wish.pace.present
         removed: list[str] = []
         names = {"#rate": "rate"} | ({"#own": wish.own} if wish.own else {})
         values = {**values, ":known": n(wish.pace.lowered.until)}
-        asked = "attribute_not_exists(#rate)"
+        asked = self._at_rate(wish, values)
         hint = wish.hint
         bounded = wish.spend is not None and bool(wish.spend.quotas)
         if hint is not None and self._notes.has_room(wish.credential, hint, bounded=bounded):
             sets = [*sets, "#at = :at"]
             names["#at"] = hint.name
             values[":at"] = s(str(hint))
-        if present:
-            asked = "#rate = :rate"
-            known = self._rates.get(wish.credential, {})
-            values[":rate"] = known if rate_of(known) == present else n(present)
         if wish.pace.recovered(wish.now / _MICRO):
             removed += LOWERED
         counted, over = self._count(wish, names, values)
@@ -359,6 +363,15 @@ class DynamoPacer:
         self._note_stale(wish, attributes)
         self._over[wish.credential] = tallies.stale(attributes, wish.pace, self._clock.now())
         return attributes
+
+    def _at_rate(self, wish: _Wish, values: Item) -> str:
+        """Return the condition that the rate is still the one of a wish; fills values."""
+        present, asked = wish.pace.present, "attribute_not_exists(#rate)"
+        if present:
+            asked = "#rate = :rate"
+            known = self._rates.get(wish.credential, {})
+            values[":rate"] = known if rate_of(known) == present else n(present)
+        return asked
 
     def _count_units(self, wish: _Wish, written: Expression) -> None:
         """Have a write count units of quotas, and demand that the lane is not full; counters that are over go."""
