@@ -306,6 +306,7 @@ class Posthaste(_Model):
     routing: dict[ChannelName, Literal["spread", "ordered"]] = Field(default_factory=dict)
     retention: Retention = Field(default_factory=Retention)
     feedback_timeout: Annotated[int, Field(ge=60, le=30 * 86_400)] = contracts.FEEDBACK_TIMEOUT
+    max_key_days: Annotated[int, Field(ge=0, le=3650)] = 0
     public_url: str = ""
     reserved: Literal["auto", "none"] = "auto"
     small_jobs_apart: bool = False

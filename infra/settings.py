@@ -261,6 +261,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         audit_days=parsed.retention.audit_days,
         archive_days=parsed.retention.archive_days,
         small_jobs_apart=parsed.small_jobs_apart,
+        max_key_days=parsed.max_key_days,
     )
 
 

@@ -4,10 +4,13 @@ A log line names the operation, the account, the ids that it was about or has ma
 path, an address, a body or a key. Messages of faults may quote one, so only a fault's kind and place are logged.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
+from functions.api.access.refused import count
+from functions.api.access.tokens import FORMS as TOKEN_FORMS
 from functions.api.docs.page import FILES
 from functions.api.doors.routes import FORMS
 from functions.api.operations import ROUTES
@@ -17,14 +20,15 @@ from shared.adapters import logs
 from shared.bootstrap import Deployment
 from shared.domain.ids import is_id
 from shared.web import answering, http
-from shared.web.authentication import authenticate
+from shared.web.authentication import KeyRefused, authenticate
 from shared.web.etags import kept
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import Page, Public, PublicRequest, find
+from shared.web.routing import Exchange, Page, Public, PublicRequest, find
 
 logger = logs.lines("api")
 _ROUTES: Final = (*ROUTES, *FILES)
+_FORMS: Final = {**FORMS, **TOKEN_FORMS}
 
 
 @cache
@@ -69,7 +73,11 @@ def _answer(
         return kept(request, route.handler())
     if isinstance(route, Public):
         return route.handler(PublicRequest(request, using(), path))
-    caller = authenticate(request, route, using().accounts, using().logins)
+    services = using()
+    with _counted(services.settings.stage, seen):
+        if isinstance(route, Exchange):
+            return route.handler(PublicRequest(request, services, path))
+        caller = authenticate(request, route, services.keeper)
     key = caller.key
     seen |= {"account": key.account, "test": key.test, "notifier" if caller.notifier else "key_id": key.id}
     seen["about"] = [name for name in path.values() if is_id(name)]
@@ -80,7 +88,18 @@ def _answer(
     return answer
 
 
+@contextmanager
+def _counted(stage: str, seen: dict[str, Any]) -> Iterator[None]:
+    """Count a key that is refused, and let the line of the log say why."""
+    try:
+        yield
+    except KeyRefused as refused:
+        seen |= {"refused": refused.reason.value, **({"key_id": refused.key_id} if refused.key_id else {})}
+        count(stage, refused.reason)
+        raise
+
+
 def _problem(event: Mapping[str, Any], found: Problem, request_id: str) -> Answer:
     """Return a problem in the form of the path: clients of another service's API read no other."""
-    form = FORMS.get(http.path_of(event).strip("/"))
+    form = _FORMS.get(http.path_of(event).strip("/"))
     return form.answer(found, request_id) if form is not None else http.problem(found, request_id)

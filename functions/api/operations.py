@@ -3,6 +3,8 @@
 from typing import Final
 
 from functions.api import meta
+from functions.api.access import tokens
+from functions.api.access.areas import with_areas
 from functions.api.account import audit, credentials, senders, stats
 from functions.api.batches import routes as batches
 from functions.api.campaigns import exports as campaign_exports
@@ -27,7 +29,7 @@ from functions.api.templates import routes as templates
 from functions.api.uploads import routes as uploads
 from shared.web.routing import Operation
 
-ROUTES: Final[tuple[Operation, ...]] = (
+_ALL: Final[tuple[Operation, ...]] = (
     *batches.ROUTES,
     *logs.ROUTES,
     *campaigns.ROUTES,
@@ -59,5 +61,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *unsubscribe.ROUTES,
     *credentials.ROUTES,
     *audit.ROUTES,
+    *tokens.ROUTES,
     *meta.ROUTES,
 )
+ROUTES: Final[tuple[Operation, ...]] = tuple(with_areas(_ALL))

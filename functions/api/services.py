@@ -30,6 +30,7 @@ from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.export import ExportService
 from shared.engine.reports.message_log import MessageLog
 from shared.ports import Acceptances, Clock, Dns, Files, Journal, Links, Records, Senders, Texts
+from shared.web.authentication import Doorkeeper
 
 if TYPE_CHECKING:
     from functions.api.digests.services import DigestServices
@@ -97,6 +98,11 @@ class ApiServices:
     """As `campaigns`."""
     hooks: Callable[[], "HookServices"]
     """As `campaigns`."""
+
+    @property
+    def keeper(self) -> Doorkeeper:
+        """It decides who a caller is."""
+        return Doorkeeper(self.accounts, self.logins, self.links, self.clock)
 
 
 def build(deployment: Deployment) -> ApiServices:

@@ -71,7 +71,7 @@ class UseCases(Core):
     inboxes = part(lambda d: inboxes.DynamoInboxes(d.dynamo, records=d.records_table, files=d.blobs))
     """Payloads of notifiers."""
     exports = part(lambda d: exports.DynamoExports(d.dynamo, d.records_table))
-    first_accounts = part(lambda d: first_accounts.DynamoFirstAccounts(d.dynamo, d.clock))
+    first_accounts = part(lambda d: first_accounts.DynamoFirstAccounts(d.dynamo, d.clock, d.settings.max_key_days))
     """What makes people's first accounts."""
     slots = part(lambda d: known.OpenSlots(known.KnownCredentials(d.dynamo, d.ops_table), d.served))
     """Every partition of the index `open` that has jobs."""

@@ -160,13 +160,13 @@ _ABSENT: Final = [{"exists": False}]
 HOOKS_RECORDS_FILTERS: Final = (
     {"dynamodb": {"NewImage": {"state": {"S": ["LOGGED", "STOPPED", "closed"]}, "unheard": {"BOOL": _ABSENT}}}},
     {"dynamodb": {"NewImage": {"phase": {"S": ["ready", "failed"]}}}},
-    {"dynamodb": {"NewImage": {"sk": {"S": ["TEXT"]}}}},
+    {"dynamodb": {"NewImage": {"sk": {"S": ["TEXT", "ENDING"]}}}},
     {"dynamodb": {"NewImage": {"notice": {"S": _ANY}, "status": {"S": _ANY}}}},
     {"dynamodb": {"NewImage": {"address": {"S": _ANY}, "reason": {"S": _ANY}, "unheard": {"BOOL": _ABSENT}}}},
 )
 """`records` stream → webhooks: jobs that ended or stopped, closed windows, uploads that were read or cannot be, texts,
-updates of notices, suppressions and unsubscriptions. An event source has at most five filters. An item is
-`unheard` if it is of an account that had no endpoints."""
+updates of notices, suppressions and unsubscriptions. Also API keys that end soon. An event source has at most five
+filters. An item is `unheard` if it is of an account that had no endpoints."""
 HOOKS_OPS_FILTERS: Final = ({"dynamodb": {"NewImage": {"sk": {"S": ["BREAKER"]}, "state": {"S": ["OPEN", "CLOSED"]}}}},)
 """`ops` stream → webhooks: breakers that opened or closed."""
 

@@ -149,6 +149,8 @@ class Settings:
     """For how long an entry of the audit log is kept."""
     archive_days: int = 0
     """For how long the archive of a job is kept; 0: none is made."""
+    max_key_days: int = 0
+    """For how many days a new API key is valid at the most; 0: for ever."""
     routing: dict[str, str] = field(default_factory=dict)
     """How a channel's route is used, where that is not SPREAD."""
     small_jobs_apart: bool = False
@@ -184,6 +186,7 @@ class Settings:
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
                 **({"small_jobs_apart": True} if self.small_jobs_apart else {}),
+                **({"max_key_days": self.max_key_days} if self.max_key_days else {}),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
             },
             separators=(",", ":"),

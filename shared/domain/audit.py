@@ -69,6 +69,8 @@ class Act(StrEnum):
     CHANNEL_CLOSED = "account.channel_closed"
     KEY_CREATED = "key.created"
     KEY_EXPIRES = "key.expiry_changed"
+    KEY_EXPIRING = "key.expiring"
+    KEY_RESTRICTED = "key.networks_changed"
     KEY_ROTATED = "key.rotated"
     KEY_REVOKED = "key.revoked"
     SENDER_ADDED = "sender.added"

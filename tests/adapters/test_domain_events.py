@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
+from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.domain_events import alarm, read
 from shared.adapters.dynamo.jobs.records import DynamoRecords
@@ -15,6 +18,7 @@ from shared.adapters.dynamo.notices.updates import log_actions
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.adapters.reports import matches
 from shared.contracts import HOOKS_OPS_FILTERS, HOOKS_RECORDS_FILTERS
+from shared.domain.audit import Log
 from shared.domain.campaigns.campaign import Upload, UploadState
 from shared.domain.digests.window import EventPart, opened
 from shared.domain.hooks.domain_event import DomainEvent
@@ -28,6 +32,7 @@ from shared.domain.lanes.breaker import Breaker
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.recipients.suppressions import DigestsOf, Reach
 from shared.domain.texts import ReceivedText
+from shared.domain.times import DAY_MS
 from tests.contracts.conftest import ROUTE, Parts, leased, passing
 from tests.domain.digests.examples import policy
 from tests.fakes.clock import FakeClock
@@ -260,6 +265,30 @@ def test_a_text_is_told_to_its_account(streams: Streams, clock: FakeClock) -> No
         None,
         "stop",
     )
+
+
+@pytest.mark.parametrize("test", [False, True])
+def test_a_key_that_is_used_and_ends_soon_is_told_of_three_times(
+    streams: Streams, clock: FakeClock, *, test: bool
+) -> None:
+    tables = streams.stores.tables
+    operators = Accounts(streams.stores.dynamo.client, tables.records, clock, homes=tables.homes)
+    account = operators.create_account("Ann")
+    secret, key = operators.create_key(account, test=test, name="Shop", expires=clock.ms + 20 * DAY_MS)
+    accounts = Accounts(streams.stores.dynamo.client, tables.records, clock, homes=tables.alone)
+    told: list[tuple[int, DomainEvent]] = []
+    for hour in range(0, 20 * 24, 6):
+        found = accounts.find_by_key(secret)
+        assert found is not None
+        accounts.note_use(secret, found, "192.0.2.1")
+        told += [(hour // 24, x) for x in streams.news()]
+        clock.advance(6 * 3600)
+    assert accounts.find_by_key(secret) is None
+    assert [(day, x.event.data["days"]) for day, x in told] == [(6, 14), (13, 7), (19, 1)]
+    assert {(x.namespace, x.kind) for _, x in told} == {(key.namespace, HookKind.KEY_EXPIRING)}
+    assert len({x.event.id for _, x in told}) == 3
+    log = DynamoJournal(Dynamo(streams.stores.dynamo.client, homes=tables.homes), tables.records)
+    assert [x.id for x in log.since(account, Log.AUDIT, 0) if x.kind == "key.expiring"] == [key.id] * 3
 
 
 def test_a_window_is_told_of_when_it_closes(streams: Streams, clock: FakeClock) -> None:

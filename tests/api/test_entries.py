@@ -34,6 +34,7 @@ NO_ENTRY: Final = {
     "postProviderEvents": "it takes reports of providers, which are traffic",
     "endPendingDelivery": "it answers one delivery of a command that listens, which is traffic",
     "createUpload": "it gives a place for a file; the list has its entry when its file is there",
+    "createAccessToken": "it gives a sealed text and stores nothing; the key's last use is noted",
     **dict.fromkeys(("unsubscribe", "undoUnsubscription"), RECIPIENTS),
 }
 """Operations without an entry of a key → why."""

@@ -16,6 +16,7 @@ from shared.domain.content import content as content_codec
 from shared.domain.content.content import Content
 from shared.domain.exports import header, rows
 from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.suppressions import DigestsOf, Reach
 from shared.engine.reports.export import begin
@@ -363,3 +364,20 @@ def test_what_providers_wrote_about_a_person_is_gone_and_what_they_wrote_of_othe
     assert "Ann has it" in kept()
     assert erase(api, bucket).report.erased == {"texts of providers removed": 1}
     assert kept() == ["Ben?"]
+
+
+def test_what_a_provider_wrote_in_a_small_job_s_own_item_is_gone(api: Api, bucket: Bucket) -> None:
+    world = api.world
+    for provider in world.providers.values():
+        provider.script(PERSON, [Rejected("moved", permanent=True, detail="Ann has moved")])
+    job = api.accepted(to=[PERSON])
+    for lane in world.senders:
+        world.send_together(lane)
+    assert world.job(job).state is JobState.LOGGED
+
+    def kept() -> list[str]:
+        return [e.detail for x in world.records.details(job, 0)[0] for e in x.entries]
+
+    assert kept() == ["Ann has moved"]
+    assert erase(api, bucket).report.erased["texts of providers removed"] == 1
+    assert kept() == [""]

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from functions.api.hooks import page
 from functions.api.hooks.bodies import PAGES, HookPage
 from functions.api.openapi import FILE
+from shared.domain.access.ends import EndingKey
 from shared.domain.campaigns.campaign import Upload, UploadState
 from shared.domain.digests.window import opened
 from shared.domain.hooks import bodies, fields
@@ -49,6 +50,7 @@ MADE: Mapping[HookKind, dict[str, Any]] = {
     HookKind.SUPPRESSION_ADDED: fields.SUPPRESSION.data(SuppressionSource(ENTERED, Reach.ALL)),
     HookKind.UNSUBSCRIBED: fields.SUPPRESSION.data(SuppressionSource(ENTERED, Reach.SMS)),
     HookKind.TEXT_RECEIVED: fields.TEXT.data(TEXT),
+    HookKind.KEY_EXPIRING: fields.KEY.data(EndingKey("acc_000000000001", "0" * 16, "", "test", 1_790_000_000_000, 7)),
     HookKind.BREAKER_OPENED: fields.BREAKER.data(BREAKER),
     HookKind.BREAKER_CLOSED: fields.BREAKER.data(BREAKER),
     HookKind.ALARM_CHANGED: fields.ALARM.data({"alarmName": "stuck", "state": STATE}),

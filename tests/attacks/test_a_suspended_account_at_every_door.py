@@ -38,5 +38,5 @@ def test_every_operation_that_changes_something_is_tried_but_those_of_others_tha
     left = {*CHANGING} - {*DEEDS, *TRAFFIC}
     assert left == {
         *("commitMail", "createUpload", "endPendingDelivery", "putMessages"),
-        *("postProviderEvents", "unsubscribe", "undoUnsubscription"),
+        *("postProviderEvents", "unsubscribe", "undoUnsubscription", "createAccessToken"),
     }

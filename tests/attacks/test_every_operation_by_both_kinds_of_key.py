@@ -50,7 +50,9 @@ class Kind(Enum):
 
 
 TABLE: Final[Mapping[str, Kind]] = {
-    **dict.fromkeys(("getHealth", "getOpenapi", "getDocs", "getErrors", "postProviderEvents"), Kind.OPEN),
+    **dict.fromkeys(
+        ("getHealth", "getOpenapi", "getDocs", "getErrors", "postProviderEvents", "createAccessToken"), Kind.OPEN
+    ),
     **dict.fromkeys(("showUnsubscription", "unsubscribe", "undoUnsubscription"), Kind.OPEN),
     **dict.fromkeys(("listMessageUpdates", "getMessage", "putMessages"), Kind.NOTIFIER),
     "listCredentials": Kind.SHARED,

@@ -128,6 +128,7 @@ COVERED: Final[dict[str, tuple[str, ...] | str]] = {
     "verifySender": ("domain", "verify"),
     "deleteSender": ("domain", "remove"),
     "sendMailAsSendGrid": "programs that were written for another service call it; `batch send` sends the same",
+    "createAccessToken": "libraries for OAuth ask it; the command has its key in a keyring",
     "getHealth": "monitors ask it; `doctor` looks deeper",
     "getOpenapi": MACHINES,
     "getDocs": MACHINES,

@@ -287,6 +287,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("key", "create"): lambda c: (c.account,),
     ("key", "list"): lambda c: (c.account,),
     ("key", "expire"): lambda c: (c.account, c.key(), "7d"),
+    ("key", "networks"): lambda c: (c.account, c.key(), "192.0.2.0/24"),
     ("key", "rotate"): lambda c: (c.account, c.key()),
     ("key", "revoke"): lambda c: (c.account, c.key()),
     ("job", "list"): lambda _: (),

@@ -133,6 +133,7 @@ WRONG: dict[str, tuple[Change, str]] = {
         "kms_key_arn: 'arn:aws:kms:eu-west-1:111122223333:alias/mail' is not the ARN of a key",
     ),
     "an archive for eleven years": (field(retention={"archive_days": 3651}), "retention.archive_days: "),
+    "keys for eleven years": (field(max_key_days=3651), "max_key_days: must be at most"),
     "an audit log of a week": (field(retention={"audit_days": 7}), "retention.audit_days: "),
     "jobs kept for no day": (field(retention={"jobs_days": 0}), "retention.jobs_days: "),
     "no time for feedback": (field(feedback_timeout=59), "feedback_timeout: must be at least"),

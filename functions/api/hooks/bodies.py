@@ -142,6 +142,7 @@ PAGES: Final = (
         {"scope": "campaigns", "reason": "one_click"},
     ),
     HookPage(HookKind.TEXT_RECEIVED, "Somebody has written a text to a number of the account.", fields.TEXT, {}),
+    HookPage(HookKind.KEY_EXPIRING, "An API key that is used ends within 14 days, 7 days or a day.", fields.KEY, {}),
     HookPage(HookKind.BREAKER_OPENED, "A circuit breaker has opened: its credential is not used.", fields.BREAKER, {}),
     HookPage(HookKind.BREAKER_CLOSED, "A circuit breaker has closed.", fields.BREAKER, {"state": "CLOSED"}),
     HookPage(HookKind.ALARM_CHANGED, "An alarm of the deployment has changed its state.", fields.ALARM, {}),

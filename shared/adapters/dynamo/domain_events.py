@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.accounts.ending_keys import announced
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import number, text
@@ -119,6 +120,12 @@ def _texts(record: _Shown) -> Iterator[DomainEvent]:
         yield DomainEvent(found.account, HookKind.TEXT_RECEIVED, event)
 
 
+def _ending_keys(record: _Shown) -> Iterator[DomainEvent]:
+    ending = announced(record.item)
+    event = HookEvent(event_id(HookKind.KEY_EXPIRING, ending.key, ending.expires, ending.days), fields.KEY.data(ending))
+    yield DomainEvent(ending.namespace, HookKind.KEY_EXPIRING, event, ttl=number(record.item, "ttl"))
+
+
 def _updates(record: _Shown) -> Iterator[DomainEvent]:
     if record.new:
         entry = update_entry(record.item)
@@ -151,6 +158,7 @@ _READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterat
     (lambda x: x["sk"]["S"] == keys.BREAKER, _breakers),
     (lambda x: x["sk"]["S"] == keys.JOB, _jobs),
     (lambda x: x["sk"]["S"] == "TEXT", _texts),
+    (lambda x: x["sk"]["S"] == keys.ENDING, _ending_keys),
     (lambda x: text(x, "state") == WindowState.CLOSED.value and "closes_at" in x, _windows),
     (lambda x: x["sk"]["S"].startswith(keys.UPLOAD_PREFIX) and text(x, "phase") in _READ, _uploads),
     (lambda x: "notice" in x and "status" in x and number(x, "ttl") > 0, _updates),

@@ -86,6 +86,7 @@ Key = dict[str, dict[str, str]]
 
 JOB: Final = "JOB"
 BREAKER: Final = "BREAKER"
+ENDING: Final = "ENDING"
 CHUNK_PREFIX: Final = "C#"
 LEDGER_PREFIX: Final = "L#"
 WINDOW_PREFIX: Final = "W#"
@@ -195,6 +196,11 @@ def api_key(digest: str) -> Key:
 def api_key_use(digest: str) -> Key:
     """When an API key was last used, by the sha256 of its text, hex."""
     return key(f"USE#{digest}", "KEY")
+
+
+def ending_key(digest: str) -> Key:
+    """The last announcement of an API key's end, by the sha256 of its text, hex."""
+    return key(f"USE#{digest}", ENDING)
 
 
 def moved() -> Key:

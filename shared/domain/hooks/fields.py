@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, Literal, TypeVar
 
+from shared.domain.access.ends import EndingKey
 from shared.domain.campaigns.campaign import Upload
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.sms import SMS
@@ -375,6 +376,18 @@ ALARM: Final[HookBody[Mapping[str, Any]]] = HookBody(
     ),
 )
 """Made from the `detail` of CloudWatch's event."""
+
+KEY: Final[HookBody[EndingKey]] = HookBody(
+    "KeyEnd",
+    "An API key that ends soon. It is used: no event tells of a key that no program has.",
+    (
+        HookField("key_id", str, "f08a4957eb0d4ed1", lambda x: x.key),
+        HookField("name", str | None, "Shop", lambda x: x.name or None),
+        HookField("kind", Literal["live", "team", "test"], "live", lambda x: x.kind),
+        HookField("expires_at", datetime, _AT, lambda x: iso(x.expires)),
+        HookField("days", int, 14, lambda x: x.days, "It ends within so many days: 14, 7 or 1."),
+    ),
+)
 
 TEST: Final[HookBody[str]] = HookBody(
     "HookTest",

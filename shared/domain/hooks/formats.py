@@ -40,6 +40,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     HookKind.SUPPRESSION_ADDED: "{address} is suppressed: {reason}.",
     HookKind.UNSUBSCRIBED: "{address} unsubscribed.",
     HookKind.TEXT_RECEIVED: "Text from {from} to {to}: {text}",
+    HookKind.KEY_EXPIRING: "API key {key_id} ({name}) ends at {expires_at}: replace it before.",
     HookKind.BREAKER_OPENED: "The breaker of credential {credential_id} opened after {failures} failures: {reason}.",
     HookKind.BREAKER_CLOSED: "The breaker of credential {credential_id} closed.",
     HookKind.ALARM_CHANGED: "Alarm {alarm} changed from {before} to {state}: {reason}",

@@ -32,6 +32,7 @@ class HookKind(StrEnum):
     SUPPRESSION_ADDED = "suppression.added"
     UNSUBSCRIBED = "unsubscribed"
     TEXT_RECEIVED = "text.received"
+    KEY_EXPIRING = "key.expiring"
     BREAKER_OPENED = "breaker.opened"
     BREAKER_CLOSED = "breaker.closed"
     ALARM_CHANGED = "alarm.changed"

@@ -35,6 +35,7 @@ BODIES: dict[HookKind, HookBody[Any]] = {
     HookKind.SUPPRESSION_ADDED: fields.SUPPRESSION,
     HookKind.UNSUBSCRIBED: fields.SUPPRESSION,
     HookKind.TEXT_RECEIVED: fields.TEXT,
+    HookKind.KEY_EXPIRING: fields.KEY,
     HookKind.BREAKER_OPENED: fields.BREAKER,
     HookKind.BREAKER_CLOSED: fields.BREAKER,
     HookKind.ALARM_CHANGED: fields.ALARM,

@@ -30,6 +30,8 @@ SAID: Final[Mapping[Act, str]] = {
     Act.CHANNEL_CLOSED: "an operator closed a channel to the account",
     Act.KEY_CREATED: "an API key was made",
     Act.KEY_EXPIRES: "an API key got another end",
+    Act.KEY_EXPIRING: "an API key ends soon",
+    Act.KEY_RESTRICTED: "the networks of an API key changed",
     Act.KEY_ROTATED: "an API key got a successor",
     Act.KEY_REVOKED: "an API key was revoked",
     Act.SENDER_ADDED: "an operator granted a sender",

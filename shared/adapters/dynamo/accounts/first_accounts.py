@@ -15,6 +15,7 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.domain.accounts import ALL_SCOPES, ApiKey, id_of_key, new_account_id
 from shared.domain.audit import Act, audited
 from shared.domain.people import FirstAccount, Newcomer, first_key_name
+from shared.domain.times import DAY_MS
 from shared.ports import Clock, Retriable
 
 NOTE: Final = "N#"
@@ -53,12 +54,14 @@ class DynamoFirstAccounts:
 
     Args:
         dynamo: knows the tables of identities and of the audit log.
+        key_days: for how many days a key is valid; 0: for ever.
     """
 
-    def __init__(self, dynamo: Dynamo, clock: Clock) -> None:
+    def __init__(self, dynamo: Dynamo, clock: Clock, key_days: int = 0) -> None:
         self._db = dynamo
         self._table = dynamo.homes.identities
         self._clock = clock
+        self._key_ms = key_days * DAY_MS
 
     def make(self, newcomer: Newcomer) -> FirstAccount:
         known = self._known(newcomer.user)
@@ -81,7 +84,8 @@ class DynamoFirstAccounts:
         account, digest = made.account, newcomer.digest
         entry = {"name": s(newcomer.name), "created_at": n(made.at), **OWN}
         name = first_key_name(newcomer.actor)
-        key = ApiKey(made.key, account, test=False, scopes=ALL_SCOPES, name=name, created_at=made.at)
+        ends = made.at + self._key_ms if self._key_ms else 0
+        key = ApiKey(made.key, account, test=False, scopes=ALL_SCOPES, name=name, created_at=made.at, expires=ends)
         fields = key_fields(key)
         events = (
             audited(account, made.at, account, Act.ACCOUNT_CREATED, newcomer.actor),

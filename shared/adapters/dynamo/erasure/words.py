@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Dynamo, Item
+from shared.domain.ids import is_small
 from shared.domain.jobs import details
 
 
@@ -26,6 +27,12 @@ def wordless(db: Dynamo, table: str, job: str, chunk: int, places: Collection[in
         left, found = change(codec.binary(item, "entries"), places)
         if found:
             yield item, {"entries": {"B": left}}, found
+    own = db.get(table, keys.job(job)) if is_small(job) else None
+    if own is not None and codec.WINDOW in own:
+        inside = own[codec.WINDOW]["M"]
+        left, found = _window(codec.binary(inside, "entries"), places)
+        if found:
+            yield own, {codec.WINDOW: {"M": {**inside, "entries": {"B": left}}}}, found
 
 
 def _window(data: bytes, places: Collection[int]) -> tuple[bytes, int]:
