@@ -150,17 +150,13 @@ class Acceptor:
             ValueError: the route is empty, or a run of notices has several chunks. Or there is no recipient to send to,
                 except for a digest, whose job records that.
         """
-        if not request.route or not _wanted(request):
-            raise ValueError("a job needs a route and a recipient that is not skipped")
+        parts = self._parts(request)
         now = int(self._clock.now() * 1000)
-        parts = self._split(request)
         counted_later = len(parts) == 1 and _counted_later(request, now)
         small = counted_later and not self._settings.small_jobs_apart
         job_id = small_id(new_id(now)) if small else new_id(now)
         ttl = (max(now, request.not_before) + self._settings.kept_days * DAY_MS) // 1000
         chunks = [Chunk(job_id, i, part, ttl) for i, part in enumerate(parts)]
-        if request.kind == NOTICE and len(chunks) > 1:
-            raise ValueError("a run of notices has a single chunk: its notices know their places there")
         usable = self._breaker_cache.open_to(request.route)
         begins = usable[:1] if request.ordered else usable
         ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]
@@ -168,6 +164,15 @@ class Acceptor:
         if counted_later:
             ledgers = [replace(x, uncounted=x.folded) for x in ledgers]
         return PreparedJob(job, chunks, ledgers)
+
+    def _parts(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
+        """Return the recipients of each chunk. Raises as `prepare`."""
+        if not request.route or not _wanted(request):
+            raise ValueError("a job needs a route and a recipient that is not skipped")
+        parts = self._split(request)
+        if request.kind == NOTICE and len(parts) > 1:
+            raise ValueError("a run of notices has a single chunk: its notices know their places there")
+        return parts
 
     def _split(self, request: BatchRequest) -> Sequence[tuple[Recipient, ...]]:
         if request.kind == MAIL:
