@@ -5,8 +5,8 @@ from typing import Final
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Begin": ("login", "logout", "whoami"),
-    "Send": ("batch", "campaign", "mail", "event", "schedule", "relay"),
-    "See what became of it": ("message", "stats", "text", "hook"),
+    "Send": ("batch", "campaign", "approval-limit", "mail", "event", "schedule", "relay"),
+    "See what became of it": ("message", "stats", "quota", "text", "hook"),
     "Prepare": ("template", "program", "digest", "domain", "suppression", "guest"),
     "Operate a deployment: accounts": ("account", "key", "sender", "member", "notifier", "audit", "erase"),
     "Operate a deployment: sending": ("job", "pause", "resume", "credential", "rate", "queue", "redrive"),

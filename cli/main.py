@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from cli import local
-from cli.account import domains, guests, schedules, stats, suppressions, texts, timeline
+from cli.account import domains, guests, quota, schedules, stats, suppressions, texts, timeline
 from cli.client import installed_version
 from cli.content import previewing, programs, updating, versions
 from cli.digests import digests, events
@@ -41,7 +41,7 @@ from cli.output import clean, tell
 from cli.parts import missing_part
 from cli.relay.command import relay
 from cli.senders import identities
-from cli.sending import batches, campaigns, templates
+from cli.sending import approving, batches, campaigns, templates
 from shared.contracts.faults import ANYTHING_ELSE, fault
 
 EXIT_CODES: Final = (
@@ -152,7 +152,9 @@ app.command("whoami")(login.whoami)
 app.add_typer(batches.app, name="batch")
 previewing.add_to(campaigns.app, templates.app)
 campaigns.app.command("update")(updating.update)
+approving.add_to(campaigns.app)
 app.add_typer(campaigns.app, name="campaign")
+app.add_typer(approving.app, name="approval-limit")
 app.add_typer(mails.app, name="mail")
 app.command("message")(timeline.message)
 app.add_typer(hooks.app, name="hook")
@@ -165,6 +167,7 @@ app.add_typer(domains.app, name="domain")
 app.add_typer(guests.app, name="guest")
 app.add_typer(schedules.app, name="schedule")
 app.command("stats")(stats.stats)
+app.command("quota")(quota.quota)
 app.add_typer(events.app, name="event")
 app.add_typer(digests.app, name="digest")
 app.add_typer(accounts.account_app, name="account")

@@ -183,6 +183,7 @@ class Retention(_Model):
     uploads_days: Annotated[int, Field(ge=2, le=365)] = 7
     backups_days: Annotated[int, Field(ge=1, le=MAX_BACKUPS)] = MAX_BACKUPS
     audit_days: Annotated[int, Field(ge=30, le=3650)] = contracts.AUDIT_DAYS
+    audit_lock_days: Annotated[int, Field(ge=0, le=3650)] = 0
     archive_days: Annotated[int, Field(ge=0, le=3650)] = 0
 
     @field_validator("logs_days")
@@ -191,6 +192,40 @@ class Retention(_Model):
         if value not in LOG_DAYS:
             raise ValueError(f"{value} is not one of CloudWatch's retentions: {', '.join(map(str, LOG_DAYS))}")
         return value
+
+
+Most = Annotated[int, Field(ge=0, le=10**12)]
+"""The most messages of a day."""
+
+
+class LimitFields(_Model):
+    """The limits of a UTC day of accounts for which operators have set no others."""
+
+    email: Most | None = None
+    sms: Most | None = None
+    voice: Most | None = None
+    whatsapp: Most | None = None
+    messages: Most | None = None
+    """Of all channels together."""
+    price: Annotated[float, Field(ge=0, le=10**9)] | None = None
+    """In the unit of the deployment's prices."""
+    newcomer: Most = contracts.NEWCOMER_MESSAGES
+    """Messages a day of an account that a person makes at the console; 0: as many as other accounts may send."""
+
+
+Price = Annotated[float, Field(ge=0, le=10**6)]
+"""For a message, or a segment of an SMS, in any one unit of money."""
+Country = Annotated[str, Field(pattern=r"^([A-Z]{2}|\*)$")]
+"""ISO 3166; `*`: all others."""
+
+
+class PriceFields(_Model):
+    """Prices of messages, as operators know them."""
+
+    email: Price | None = None
+    sms: dict[Country, Price] = Field(default_factory=dict)
+    voice: dict[Country, Price] = Field(default_factory=dict)
+    whatsapp: dict[Country, Price] = Field(default_factory=dict)
 
 
 class Allowed(_Model):
@@ -314,6 +349,8 @@ class Posthaste(_Model):
     kms_key_arn: str = ""
     operators_mfa: bool = False
     console: ConsoleFields | None = None
+    limits: LimitFields = Field(default_factory=LimitFields)
+    prices: PriceFields = Field(default_factory=PriceFields)
 
     @field_validator("kms_key_arn")
     @classmethod

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from aws_cdk import RemovalPolicy
 from pydantic import ValidationError
 
-from infra.schema import MAX_BACKUPS, MIN_WORKERS, ConsoleFields, CredentialFields, Posthaste
+from infra.schema import MAX_BACKUPS, MIN_WORKERS, ConsoleFields, CredentialFields, LimitFields, Posthaste, PriceFields
 from shared import contracts
 from shared.contracts.console import ConsoleSettings
 from shared.contracts.faults import fault
@@ -259,10 +259,31 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         jobs_days=parsed.retention.jobs_days,
         feedback_timeout=parsed.feedback_timeout,
         audit_days=parsed.retention.audit_days,
+        audit_lock_days=parsed.retention.audit_lock_days,
         archive_days=parsed.retention.archive_days,
         small_jobs_apart=parsed.small_jobs_apart,
         max_key_days=parsed.max_key_days,
+        limits=_limits(parsed.limits),
+        prices=_prices(parsed.prices),
+        newcomer_messages=parsed.limits.newcomer,
     )
+
+
+def _limits(declared: LimitFields) -> dict[str, int]:
+    """Return the default limits of accounts, a price in millionths."""
+    found = declared.model_dump(exclude_none=True, exclude={"newcomer"})
+    return {name: round(most * contracts.MICRO) if name == "price" else most for name, most in found.items()}
+
+
+def _prices(declared: PriceFields) -> dict[str, dict[str, int]]:
+    """Return the prices of messages in millionths, by channel and country."""
+    email = {} if declared.email is None else {"*": declared.email}
+    tables = {"email": email, "sms": declared.sms, "voice": declared.voice, "whatsapp": declared.whatsapp}
+    return {
+        channel: {country: round(price * contracts.MICRO) for country, price in table.items()}
+        for channel, table in tables.items()
+        if table
+    }
 
 
 def _credential(

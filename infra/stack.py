@@ -91,6 +91,7 @@ class PosthasteStack(Stack):
                 **lists.environment,
                 contracts.ENV_DUE_QUEUE_URL: schedules.work.queue.queue_url,
                 **(exports.environment if archived else {}),
+                **storage.copied,
             },
             records=storage.records,
             ops=storage.ops,

@@ -12,9 +12,10 @@ from typing import Final
 
 LOCKED: Final = Path(__file__).resolve().parents[1] / "requirements" / "runtime.txt"
 ALLOWED: Final = frozenset(
-    {"MIT", "MIT-0", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "ISC", "PSF-2.0", "Unlicense"}
+    {"MIT", "MIT-0", "MPL-2.0", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "ISC", "PSF-2.0", "Unlicense"}
 )
-"""Licences (SPDX) that ask for no more than a notice. A new one is a decision."""
+"""Licences (SPDX) that ask for no more than a notice; MPL-2.0 does of packages that are not changed. A new one is a
+decision."""
 TOLD: Final = {"jinja2": "BSD-3-Clause", "python-dateutil": "Apache-2.0 OR BSD-3-Clause"}
 """Licences of packages whose metadata name only a kind of licence, as read in their files."""
 _PIN: Final = re.compile(r"^([A-Za-z0-9_.-]+)==", re.MULTILINE)
@@ -38,7 +39,7 @@ def licence_of(package: str) -> str:
 
 
 def _names(expression: str) -> set[str]:
-    return set(_JOINED.split(expression.strip("()")))
+    return set(_JOINED.split(re.sub("[()]", "", expression)))
 
 
 def refused(packages: Iterator[str] | list[str]) -> dict[str, str]:

@@ -34,6 +34,7 @@ OURS: Final[Mapping[str, str]] = {
     "stopped": "the recipient wants no more messages by this channel",
     "key_revoked": "its API key was revoked while it waited",
     "sender_removed": "its sender was taken from the account while it waited",
+    "country_not_allowed": "operators have not allowed the account to send to numbers of this country",
     "not_a_guest": "team keys send only to guests of the account: see posthaste guest add",
     "erased": "the person's data were erased while the message waited",
     "attempts_exhausted": "no attempt is left",

@@ -118,9 +118,20 @@ def _facts(api: ApiClient, found: Mapping[str, Any], stats: Mapping[str, Any]) -
     yield "variables", _listed(found.get("variables"))
     yield "list", _list_words(api, found)
     yield "missing", _listed(found.get("missing"))
+    yield from _approval_facts(found)
     if stats:
         yield from _job_facts(stats)
     yield "created", text_of_field(found, "created_at")
+
+
+def _approval_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    asked, decided = found.get("approval") or {}, found.get("decision") or {}
+    if asked:
+        how = text_of_field(asked, "reason") or f"asked by {asked.get('asked_by')} at {asked.get('asked_at')}"
+        yield "approval", f"{asked.get('state')}: {how}; posthaste campaign approve {found.get('campaign_id')}"
+    if decided:
+        reason = f": {decided['reason']}" if decided.get("reason") else ""
+        yield "approval", f"{decided.get('decision')} by {decided.get('by')} at {decided.get('at')}{reason}"
 
 
 def _listed(names: object) -> str:
@@ -200,8 +211,8 @@ def send(
     confirm(around, asked, yes=yes, json=json, otherwise=("nothing was sent", how_to_send(campaign)))
     runner = Runner(api, around, json=json)
     job = runner.send(campaign, rate, at)
-    code = runner.follow(campaign, job) if watch and not at else ExitCode.OK
-    if not (watch or at or json):
+    code = runner.follow(campaign, job) if job and watch and not at else ExitCode.OK
+    if job and not (watch or at or json):
         say(f"watch it:  posthaste campaign watch {campaign}")
     if code:
         raise typer.Exit(code)

@@ -85,6 +85,7 @@ MESSAGES: Final[Mapping[str, str]] = {
     "stopped": "The recipient wants no more messages by this channel.",
     "key_revoked": "A mail waited for its time, and its API key was revoked meanwhile.",
     "sender_removed": "A mail waited for its time, and its sender was taken from the account meanwhile.",
+    "country_not_allowed": "Operators have not allowed the account to send to numbers of this country.",
     "not_a_guest": "A team key sends only to guests of the account. Add the recipient as a guest.",
     "erased": "The person's data were erased while the message waited.",
     "attempts_exhausted": "The message was not sent, and no attempt is left.",

@@ -14,6 +14,7 @@ from functions.api.access.tokens import FORMS as TOKEN_FORMS
 from functions.api.docs.page import FILES
 from functions.api.doors.routes import FORMS
 from functions.api.operations import ROUTES
+from functions.api.personal import note_read, note_refused
 from functions.api.services import ApiServices, build
 from functions.early import early
 from shared.adapters import logs
@@ -74,7 +75,7 @@ def _answer(
     if isinstance(route, Public):
         return route.handler(PublicRequest(request, using(), path))
     services = using()
-    with _counted(services.settings.stage, seen):
+    with _counted(services, seen):
         if isinstance(route, Exchange):
             return route.handler(PublicRequest(request, services, path))
         caller = authenticate(request, route, services.keeper)
@@ -82,6 +83,7 @@ def _answer(
     seen |= {"account": key.account, "test": key.test, "notifier" if caller.notifier else "key_id": key.id}
     seen["about"] = [name for name in path.values() if is_id(name)]
     answer = route.answer(request, using(), caller, path)
+    note_read(using(), route, caller, path)
     made = answer.headers.get("Location", "").rpartition("/")[2]
     if is_id(made):
         seen["about"].append(made)
@@ -89,13 +91,14 @@ def _answer(
 
 
 @contextmanager
-def _counted(stage: str, seen: dict[str, Any]) -> Iterator[None]:
-    """Count a key that is refused, and let the line of the log say why."""
+def _counted(services: ApiServices, seen: dict[str, Any]) -> Iterator[None]:
+    """Count and note a key that is refused, and let the line of the log say why."""
     try:
         yield
     except KeyRefused as refused:
         seen |= {"refused": refused.reason.value, **({"key_id": refused.key_id} if refused.key_id else {})}
-        count(stage, refused.reason)
+        count(services.settings.stage, refused.reason)
+        note_refused(services, refused)
         raise
 
 

@@ -5,11 +5,11 @@ from typing import Final
 from functions.api import meta
 from functions.api.access import tokens
 from functions.api.access.areas import with_areas
-from functions.api.account import audit, credentials, senders, stats
+from functions.api.account import audit, credentials, quota, senders, stats
 from functions.api.batches import routes as batches
+from functions.api.campaigns import approvals, sending, trials
 from functions.api.campaigns import exports as campaign_exports
 from functions.api.campaigns import routes as campaigns
-from functions.api.campaigns import sending, trials
 from functions.api.digests import policies as digest_policies
 from functions.api.digests import routes as digests
 from functions.api.doors import routes as doors
@@ -36,6 +36,7 @@ _ALL: Final[tuple[Operation, ...]] = (
     *uploads.ROUTES,
     *trials.ROUTES,
     *sending.ROUTES,
+    *approvals.ROUTES,
     *templates.ROUTES,
     *jobs.ROUTES,
     *exports.ROUTES,
@@ -54,6 +55,7 @@ _ALL: Final[tuple[Operation, ...]] = (
     *notices.ROUTES,
     *programs.ROUTES,
     *stats.ROUTES,
+    *quota.ROUTES,
     *suppressions.ROUTES,
     *guests.ROUTES,
     *senders.ROUTES,

@@ -4,6 +4,7 @@ from typing import Final
 
 from functions.console import files
 from functions.console.pages.accounts import routes as accounts
+from functions.console.pages.approvals import routes as approvals
 from functions.console.pages.audit import routes as audit
 from functions.console.pages.campaigns import routes as campaigns
 from functions.console.pages.credentials import changes as credential_changes
@@ -40,6 +41,7 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *job_changes.ROUTES,
     *messages.ROUTES,
     *campaigns.ROUTES,
+    *approvals.ROUTES,
     *templates.ROUTES,
     *members.ROUTES,
     *senders.ROUTES,

@@ -15,7 +15,8 @@ from shared.engine.digests.service import WindowService
 from shared.engine.hooks.service import HookService
 from shared.engine.intake.identities import IdentityService
 from shared.engine.mails.moves import MailMoves
-from shared.ports import Dns, Journal, Mails, Notices, Notifiers, WaitingNotices
+from shared.engine.spender import Spender
+from shared.ports import Acceptances, Dns, Journal, Mails, Notices, Notifiers, WaitingNotices
 from shared.ports.digests import WindowPages
 
 __all__ = [
@@ -70,6 +71,7 @@ class ConsoleUseCases:
 
     suppressions: Suppressions
     journal: Journal
+    acceptances: Acceptances
     hooks: Callable[[], HookService]
     digests: Callable[[], DigestUseCases]
     mails: Callable[[], MailUseCases]
@@ -82,6 +84,8 @@ class ConsoleUseCases:
     slots: OpenSlots
     """Partitions of the index of open jobs."""
     senders: Callable[[], SenderUseCases]
+    spender: Spender
+    """Knows limits of a day, and their use."""
 
 
 def build_use_cases(deployment: Deployment) -> ConsoleUseCases:
@@ -91,6 +95,7 @@ def build_use_cases(deployment: Deployment) -> ConsoleUseCases:
     return ConsoleUseCases(
         suppressions=deployment.suppressions,
         journal=deployment.journal,
+        acceptances=deployment.acceptances,
         hooks=lambda: deployment.hooking.service,
         digests=lambda: DigestUseCases(deployment.digesting.service, deployment.digesting.pages),
         mails=lambda: MailUseCases(deployment.mailing.mails, deployment.mailing.moves),
@@ -104,6 +109,7 @@ def build_use_cases(deployment: Deployment) -> ConsoleUseCases:
         alarms=_alarms(deployment),
         slots=deployment.slots,
         senders=lambda: SenderUseCases(deployment.claims, lambda: deployment.dns, lambda: deployment.identity_service),
+        spender=deployment.spender,
     )
 
 

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 from functions.operate.call import Call, OperateBody, OperateQuery, OperateView, Why, route
 from functions.operate.services import OperateServices
 from shared.domain.accounts import MAX_NAME, Account, is_account_id
+from shared.domain.campaigns.approval import MOST_ROWS, Limit, Who
 from shared.domain.channels.lookup import CHANNELS
 from shared.domain.recipients.reader import number_reader
 from shared.web.http import Answer
@@ -65,6 +66,12 @@ class ChannelChange(AccountBody):
     channel: str = Field(max_length=20)
 
 
+class LimitChange(AccountBody):
+    """Rows a day that need no approval. 0: every list waits. None: none does."""
+
+    above: int | None = Field(ge=0, le=MOST_ROWS)
+
+
 class AccountRow(OperateView):
     """An account. `own`: a person made it at the console. `channels`: those that an operator opened to it."""
 
@@ -104,6 +111,13 @@ class AccountRegion(OperateView):
 
     account_id: str
     region: str | None
+
+
+class AccountLimit(OperateView):
+    """Rows a day that need no approval. 0: every list waits. None: none does."""
+
+    account_id: str
+    above: int | None
 
 
 class AccountChannel(OperateView):
@@ -192,6 +206,14 @@ def set_region(call: Call[Nothing, RegionChange]) -> Answer:
     return AccountRegion(account_id=whose, region=wanted or None).answer()
 
 
+def set_limit(call: Call[Nothing, LimitChange]) -> Answer:
+    """Set from how many rows on an account's lists wait for approval; an operator needs no second person."""
+    whose, above = owner_of(call), call.body.above
+    limit = Limit() if above is None else Limit(True, above)
+    call.services.approvals.limit(whose, limit, Who(call.key.id), operator=True)
+    return AccountLimit(account_id=whose, above=above).answer()
+
+
 def open_channel(call: Call[Nothing, ChannelChange]) -> Answer:
     """Let an account send by a channel without senders."""
     channel = _channel(call.body.channel)
@@ -237,6 +259,7 @@ ROUTES: Final = (
     route("POST", "/accounts/unsuspend", "End a suspension", unsuspend_account, AccountChanged, "not_found"),
     route("POST", "/accounts/move", "Move what a version before left", move_accounts, Moved),
     route("POST", "/accounts/region", "Set the country of its numbers", set_region, AccountRegion, "not_found"),
+    route("POST", "/accounts/approval", "Set when its lists wait for approval", set_limit, AccountLimit, "not_found"),
     route("POST", "/accounts/open", "Open a channel to an account", open_channel, AccountChannel, "not_found"),
     route("POST", "/accounts/close", "Close a channel to an account", close_channel, AccountChannel, "not_found"),
 )

@@ -24,21 +24,23 @@ from shared.ports import Clock
 if TYPE_CHECKING:
     from shared.adapters import dns, links, secrets
     from shared.adapters.dynamo import open_places
-    from shared.adapters.dynamo.accounts import claims, standings
+    from shared.adapters.dynamo.accounts import claims, spending, standings
     from shared.adapters.dynamo.credentials import breakers, pacer
     from shared.adapters.dynamo.recipients import suppressions, texts
     from shared.adapters.http import direct, steps, transport
     from shared.bootstrap import identifying
+    from shared.engine import spender
     from shared.engine.intake import proven
     from shared.engine.lane import breaker_cache, recovery
 else:
     dns, links, secrets = lazy("shared.adapters", "dns", "links", "secrets")
     (open_places,) = lazy("shared.adapters.dynamo", "open_places")
     direct, steps, transport = lazy("shared.adapters.http", "direct", "steps", "transport")
-    claims, standings = lazy("shared.adapters.dynamo.accounts", "claims", "standings")
+    claims, spending, standings = lazy("shared.adapters.dynamo.accounts", "claims", "spending", "standings")
     breakers, pacer = lazy("shared.adapters.dynamo.credentials", "breakers", "pacer")
     suppressions, texts = lazy("shared.adapters.dynamo.recipients", "suppressions", "texts")
     (identifying,) = lazy("shared.bootstrap", "identifying")
+    (spender,) = lazy("shared.engine", "spender")
     (proven,) = lazy("shared.engine.intake", "proven")
     breaker_cache, recovery = lazy("shared.engine.lane", "breaker_cache", "recovery")
 
@@ -177,6 +179,12 @@ class Core:
     )
     open_places = part(lambda d: open_places.DynamoOpenPlaces(d.dynamo, records=d.records_table, clock=d.clock))
     """Places for files that accounts hold."""
+    rules = part(lambda d: spending.KnownRules(d.dynamo, d.records_table, d.clock))
+    """Limits that operators have set for accounts."""
+    spending = part(lambda d: spending.DynamoSpending(d.dynamo, d.records_table, d.clock))
+    """What accounts have spent today."""
+    spender = part(lambda d: spender.Spender(store=d.spending, rules=d.rules.of, settings=d.settings, clock=d.clock))
+    """Counts what accounts spend."""
     pacer = part(
         lambda d: pacer.DynamoPacer(
             d.dynamo,

@@ -71,7 +71,11 @@ class UseCases(Core):
     inboxes = part(lambda d: inboxes.DynamoInboxes(d.dynamo, records=d.records_table, files=d.blobs))
     """Payloads of notifiers."""
     exports = part(lambda d: exports.DynamoExports(d.dynamo, d.records_table))
-    first_accounts = part(lambda d: first_accounts.DynamoFirstAccounts(d.dynamo, d.clock, d.settings.max_key_days))
+    first_accounts = part(
+        lambda d: first_accounts.DynamoFirstAccounts(
+            d.dynamo, d.clock, d.settings.max_key_days, messages=d.settings.newcomer_messages
+        )
+    )
     """What makes people's first accounts."""
     slots = part(lambda d: known.OpenSlots(known.KnownCredentials(d.dynamo, d.ops_table), d.served))
     """Every partition of the index `open` that has jobs."""
@@ -106,7 +110,12 @@ class UseCases(Core):
 
     acceptor = part(
         lambda d: accept.Acceptor(
-            records=d.records, lanes=d.lanes, breaker_cache=d.breaker_cache, settings=d.settings, clock=d.clock
+            records=d.records,
+            lanes=d.lanes,
+            breaker_cache=d.breaker_cache,
+            settings=d.settings,
+            clock=d.clock,
+            spender=d.spender,
         )
     )
     """Makes jobs that begin at once."""
@@ -146,6 +155,7 @@ class UseCases(Core):
             retrier=d.retrier,
             clock=d.clock,
             schedules=d.schedules,
+            spender=d.spender,
         )
     )
     """What owners do with jobs."""

@@ -12,6 +12,7 @@ from shared.contracts.names import (
     AUDIT_DAYS,
     FEEDBACK_TIMEOUT,
     MIN_JOBS_DAYS,
+    NEWCOMER_MESSAGES,
     TEAM_ENDING,
     TEST_CREDENTIAL,
     TEST_RATE,
@@ -147,6 +148,8 @@ class Settings:
     """Seconds after which a message without an event from its provider is shown as unacknowledged."""
     audit_days: int = AUDIT_DAYS
     """For how long an entry of the audit log is kept."""
+    audit_lock_days: int = 0
+    """For how long copies of sealed audit logs are locked; 0: none are made."""
     archive_days: int = 0
     """For how long the archive of a job is kept; 0: none is made."""
     max_key_days: int = 0
@@ -155,6 +158,12 @@ class Settings:
     """How a channel's route is used, where that is not SPREAD."""
     small_jobs_apart: bool = False
     """Whether a new small job's ledger is in an item of its own, where older versions look for it."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """Limits of a day of accounts that have none of their own, as of `shared.domain.spending.limits`."""
+    prices: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Prices of messages, as of `shared.domain.spending.prices`."""
+    newcomer_messages: int = NEWCOMER_MESSAGES
+    """Messages a day of an account that a person makes; 0: as many as other accounts may send."""
     notice_clock: tuple[int, int] = (0, 1)
     """Unix seconds from which on the time of notices is faster, and how many times; on AWS it never is."""
 
@@ -184,9 +193,11 @@ class Settings:
                 "jobs_days": self.jobs_days,
                 "feedback_timeout": self.feedback_timeout,
                 **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
+                **({"audit_lock_days": self.audit_lock_days} if self.audit_lock_days else {}),
                 **({"archive_days": self.archive_days} if self.archive_days else {}),
                 **({"small_jobs_apart": True} if self.small_jobs_apart else {}),
                 **({"max_key_days": self.max_key_days} if self.max_key_days else {}),
+                **self._spending(),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
             },
             separators=(",", ":"),
@@ -194,6 +205,15 @@ class Settings:
         if len(plain) <= 1500:  # noqa: PLR2004 - plain text while it leaves ample room in Lambda's 4 KB
             return plain
         return "z:" + base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+    def _spending(self) -> dict[str, Any]:
+        """Return the limits and prices that are set."""
+        newcomers = self.newcomer_messages
+        return {
+            **({"limits": self.limits} if self.limits else {}),
+            **({"prices": self.prices} if self.prices else {}),
+            **({"newcomer_messages": newcomers} if newcomers != NEWCOMER_MESSAGES else {}),
+        }
 
     @classmethod
     def loads(cls, text: str) -> "Settings":

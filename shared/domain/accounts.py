@@ -80,6 +80,9 @@ class KeyRefusal(StrEnum):
     """The token has expired, as tokens do."""
     LIMITED = "limited"
     """The key has used up its own allowance of requests."""
+    SCOPE = "missing_scope"
+    SUSPENDED = "suspended"
+    """Its account is suspended."""
 
 
 ALL_SCOPES: Final = frozenset({Scope.SEND, Scope.READ, Scope.ADMIN})

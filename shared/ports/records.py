@@ -224,15 +224,18 @@ class Records(SuppressionRecords, Protocol):
         reason: str = "",
         strict: bool = False,
         event: Event | None = None,
+        charge: str = "",
     ) -> Changed:
         """Make one transition of the table, if the job's state allows it.
 
         Args:
             now: Unix milliseconds, recorded where the transition has a time; PLAN needs `due_at` to have come. For
                 GIVE_WAY it is the time of the job's next try, before which it is not planned.
-                LOG reads the `unknown` of `job.counts`: if a job has some, its providers are asked.
+                LOG reads the `unknown` of `job.counts`: if a job has some, its providers are asked. If the job holds
+                something of its account's limits, LOG gives back what its `queued` and `skipped` messages took.
             reason: of a stop; one by the bounce guard needs that its owner has not overridden it.
             strict: only if the job's version is still that of `job`.
+            charge: of a RESUME, what the job holds of its account's limits from now on.
 
         RESUME needs the retry on its way to be that of `job`, and ends it; it notes the event's actor on the job. Of a
         job that reserves its credential, PLAN takes the reservation in the same transaction, unless another campaign

@@ -42,10 +42,16 @@ NEEDS: Final = {
 
 @dataclass(eq=False)
 class KeyRefused(Problem):
-    """An API key is refused. `key_id`: empty for one that never was."""
+    """An API key is refused.
+
+    Attributes:
+        key_id: empty for one that never was.
+        key: the key, if it is known whose it is: an account has it, or had it until it expired.
+    """
 
     reason: KeyRefusal = KeyRefusal.WRONG
     key_id: str = ""
+    key: ApiKey | None = None
 
 
 class Callers(Protocol):
@@ -53,6 +59,9 @@ class Callers(Protocol):
 
     def look_up_digest(self, digest: str) -> ApiKey | KeyRefusal:
         """Return the key whose text has a SHA-256, hex, or why there is none that is valid."""
+
+    def expired_key(self, digest: str) -> ApiKey | None:
+        """Return the key with a digest if it has expired, without a read: `look_up_digest` was asked for it before."""
 
     def take(self, account: str, taker: Taker, *, test: bool) -> Excess | None:
         """Take a token from an account's allowance, and from that of one of its keys or notifiers.
@@ -158,9 +167,10 @@ def _let_in(key: ApiKey, digest: str, source: str, keeper: Doorkeeper, route: Ro
     take(key, keeper.accounts, sends=route.sends and may)
     if not may:
         named = " or ".join(f"`{scope.value}`" for scope in route.needs)
-        raise Problem("missing_scope", f"This call needs an API key with the scope {named}.")
+        detail = f"This call needs an API key with the scope {named}."
+        raise KeyRefused("missing_scope", detail, reason=KeyRefusal.SCOPE, key_id=key.id, key=key)
     if route.shut and keeper.accounts.suspended(key.account):
-        raise Problem(SUSPENDED)
+        raise KeyRefused(SUSPENDED, reason=KeyRefusal.SUSPENDED, key_id=key.id, key=key)
     keeper.accounts.note_use_of(digest, key, source)
     return key
 
@@ -179,7 +189,8 @@ def known_key(digest: str, source: str, accounts: Callers) -> ApiKey:
     if isinstance(key, KeyRefusal):
         known = key in (KeyRefusal.REVOKED, KeyRefusal.EXPIRED)
         code = _CODES.get(key, "unauthorized")
-        raise KeyRefused(code, headers=INVALID, reason=key, key_id=id_of_key(digest) if known else "")
+        expired = accounts.expired_key(digest) if key is KeyRefusal.EXPIRED else None
+        raise KeyRefused(code, headers=INVALID, reason=key, key_id=id_of_key(digest) if known else "", key=expired)
     if not allows(key.networks, source):  # before it takes anything: a thief elsewhere uses up nothing
         detail = f"The API key may not be used from {source or 'an unknown address'}. An operator sets its networks."
         raise KeyRefused(_CODES[KeyRefusal.NETWORK], detail, reason=KeyRefusal.NETWORK, key_id=key.id)

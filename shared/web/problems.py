@@ -5,7 +5,8 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from http import HTTPStatus
 from typing import Final
 
@@ -82,6 +83,14 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     ),
     "campaign_sent": (409, "The campaign has sent a list. You can delete drafts only."),
     "no_list": (409, "The campaign has no list to send. Upload one and wait until it is read."),
+    "not_waiting": (409, "Nothing waits for approval. It was sent, refused or changed."),
+    "approval_changed": (409, "You were shown something else than what waits. Look at it again."),
+    "approval_lapsed": (409, "The time to send came before the approval. Send the list again, with another time."),
+    "asker_gone": (409, "The key that asked was revoked. Refuse the request, and have the list sent again."),
+    "own_request": (
+        409,
+        "You asked for this, or your key or membership is too new. Another key or person must approve it.",
+    ),
     "nothing_sent": (409, "The campaign has not sent a list yet."),
     "bounce_guard": (409, "Too much of what the campaign sent bounced. Clean the lists, or override the bounce guard."),
     "missing_columns": (409, "The list lacks columns that the template uses."),
@@ -114,6 +123,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "empty_file": (422, "The list is empty."),
     "from_missing": (422, "An e-mail needs a sender: set `from` of the campaign's template."),
     "rate_too_high": (422, "The rate is higher than the credential's. Lower it."),
+    "country_not_allowed": (422, "The account may not send to numbers of a country. See `errors`."),
     "takes_too_long": (
         422,
         "At this rate, sending takes longer than the list is kept (see `errors`). Raise the rate or split the list.",
@@ -129,6 +139,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
         429,
         "The account has 10 uploads without a file. Complete one, or wait: each ends after an hour.",
     ),
+    "quota_exceeded": (429, "The account or its API key has used up a limit of the day. Wait until `resets_at`."),
     "rate_limited": (429, "Too many requests. Wait for the time in Retry-After."),
     "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
     "internal_error": (500, "An unexpected error occurred. If this continues, report the `request_id`."),
@@ -153,6 +164,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "rate_too_high": "rate",
     "takes_too_long": "rate",
     "no_route": "route",
+    "country_not_allowed": "to",
     "no_policy": "batch_key",
     "event_id_taken": "event_id",
     "idempotency_mismatch": "Idempotency-Key",
@@ -189,16 +201,33 @@ class ProblemDetails(BaseModel):
     code: str = Field(description="The problem's stable code, for programs.")
     errors: list[FieldError] | None = Field(None, description="The invalid fields. Every 422 has it.")
     request_id: str | None = Field(None, description="With a 500: what to name when asking.")
+    quota: str | None = Field(
+        None, description="With `quota_exceeded`: the limit: a channel, `messages` of all channels, or `price`."
+    )
+    limit: float | int | None = Field(None, description="With `quota_exceeded`: the most of a day.")
+    used: float | int | None = Field(None, description="With `quota_exceeded`: how much is used.")
+    resets_at: datetime | None = Field(None, description="With `quota_exceeded`: when the next day begins.")
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaFacts:
+    """The limit of a day that a request would exceed, as a problem shows it."""
+
+    quota: str
+    limit: float | int
+    used: float | int
+    resets_at: datetime
 
 
 @dataclass(eq=False)
 class Problem(Exception):
-    """A client's error, or ours, as it is answered. `headers` go with the answer."""
+    """A client's error, or ours, as it is answered. `headers` go with the answer; `facts`: of a `quota_exceeded`."""
 
     code: str
     detail: str = ""
     errors: Sequence[tuple[str, str] | FieldError] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
+    facts: QuotaFacts | None = None
 
     def __post_init__(self) -> None:
         if self.code in AFTER:
@@ -229,6 +258,7 @@ class Problem(Exception):
             code=self.code,
             errors=self.field_errors or None,
             request_id=request_id if self.code == "internal_error" else None,
+            **(asdict(self.facts) if self.facts is not None else {}),
         )
         return details.model_dump_json(exclude_none=True)
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.spending import DynamoSpending
 from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.digests.windows import DynamoWindows
@@ -18,8 +20,9 @@ from shared.adapters.dynamo.notices.updates import log_actions
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.adapters.reports import matches
 from shared.contracts import HOOKS_OPS_FILTERS, HOOKS_RECORDS_FILTERS
-from shared.domain.audit import Log
-from shared.domain.campaigns.campaign import Upload, UploadState
+from shared.domain.audit import Act, Log, audited
+from shared.domain.campaigns.approval import Asked, Decided, Decision
+from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
 from shared.domain.digests.window import EventPart, opened
 from shared.domain.hooks.domain_event import DomainEvent
 from shared.domain.hooks.endpoint import DEPLOYMENT
@@ -31,6 +34,7 @@ from shared.domain.lanes import breaker as breakers
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.recipients.suppressions import DigestsOf, Reach
+from shared.domain.spending.limits import Charge, day_of
 from shared.domain.texts import ReceivedText
 from shared.domain.times import DAY_MS
 from tests.contracts.conftest import ROUTE, Parts, leased, passing
@@ -315,6 +319,41 @@ def test_an_upload_is_told_of_when_it_is_read_or_cannot_be(streams: Streams, clo
     assert found.event.data["code"] == "no_recipients"
 
 
+def test_a_request_for_approval_is_told_of_once_with_its_end(streams: Streams, clock: FakeClock) -> None:
+    stores, table = streams.stores, streams.stores.tables.records
+    campaigns = DynamoCampaigns(stores.dynamo, records=table, blobs=stores.blobs)
+    draft = Campaign("m1", ACCOUNT, False, "October", "email", "one", Message("Hi"), clock.ms, ready="u1")
+    campaigns.create(draft, None)
+    assert streams.news() == []
+    asked = Asked("a" * 32, 2, "key", clock.ms, rows=5)
+    waits = replace(draft.changed(clock.ms), asked=asked)
+    event = audited(ACCOUNT, clock.ms, "m1", Act.APPROVAL_ASKED, "key")
+    campaigns.ask(draft, waits, None, event=event)
+    (found,) = streams.news()
+    assert (found.namespace, found.kind) == (ACCOUNT, HookKind.APPROVAL_ASKED)
+    assert (found.event.data["approval_id"], found.event.data["recipients"]) == (asked.id, 5)
+    decided = Decided(asked.id, Decision.REFUSED, "other", "key", "u1", clock.ms, "because")
+    refused = waits.changed(clock.ms, decided=decided)
+    campaigns.save(waits, refused)
+    (found,) = streams.news()
+    assert (found.kind, found.event.data["decision"]) == (HookKind.APPROVAL_DECIDED, "refused")
+    assert found.event.data["reason"] == "because"
+    campaigns.save(refused, refused.changed(clock.ms, name="Other"))
+    assert streams.news() == []
+
+
+def test_an_edit_of_a_campaign_that_waits_tells_nothing(streams: Streams, clock: FakeClock) -> None:
+    """Also one by a version of Posthaste that knows no approvals, and leaves the request."""
+    stores, table = streams.stores, streams.stores.tables.records
+    campaigns = DynamoCampaigns(stores.dynamo, records=table, blobs=stores.blobs)
+    asked = Asked("a" * 32, 1, "key", clock.ms, rows=5)
+    draft = Campaign("m1", ACCOUNT, False, "October", "email", "one", Message("Hi"), clock.ms, asked=asked)
+    campaigns.create(draft, None)
+    assert len(streams.news()) == 1
+    campaigns.save(draft, replace(draft, version=2, name="Other"))
+    assert streams.news() == []
+
+
 def test_an_update_of_a_notice_names_its_notifier(streams: Streams, clock: FakeClock) -> None:
     entry = UpdateEntry("clinic", "uuid", "n1", clock.ms, "SUCCESS", ended=True)
     streams.stores.client.transact_write_items(TransactItems=log_actions(streams.stores.tables.records, [entry]))
@@ -358,3 +397,30 @@ def test_a_change_of_an_alarm_is_told_to_the_operators() -> None:
 
 def test_a_removed_item_says_nothing() -> None:
     assert list(read([{"eventName": "REMOVE", "dynamodb": {"Keys": {}}}], 0)) == []
+
+
+def test_each_share_of_a_limit_is_told_once_a_day_to_its_account_and_to_operators(
+    streams: Streams, clock: FakeClock
+) -> None:
+    stores = streams.stores
+
+    def take(email: int) -> bool:
+        spending = DynamoSpending(stores.dynamo, stores.tables.records, clock)  # a process of its own
+        return spending.take(Charge(ACCOUNT, day_of(clock.ms), {"email": email}, {"email": 10})) is None
+
+    assert take(7)
+    assert streams.news() == []
+    assert take(1)
+    found = streams.news()
+    assert [(x.namespace, x.kind) for x in found] == [(ACCOUNT, HookKind.QUOTA_REACHED), (DEPLOYMENT, found[0].kind)]
+    data = found[0].event.data
+    assert (data["quota"], data["share"], data["used"], data["limit"]) == ("email", 80, 8, 10)
+    assert take(1)
+    assert streams.news() == []
+    assert not take(2)
+    assert [x.event.data["share"] for x in streams.news()] == [100, 100]
+    assert take(1)
+    assert streams.news() == []
+    clock.advance(86_400)
+    assert take(10)
+    assert sorted(x.event.data["share"] for x in streams.news()) == [80, 80, 100, 100]

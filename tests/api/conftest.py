@@ -15,6 +15,7 @@ from functions.api.mails.services import MailServices
 from functions.api.notices.services import NoticeServices
 from functions.api.services import ApiServices, visits
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.spending import DynamoSpending, KnownRules
 from shared.adapters.dynamo.accounts.stats import Stats
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
@@ -46,6 +47,7 @@ from shared.engine.notices.days import NotifierDays
 from shared.engine.notices.notifiers import NotifierService
 from shared.engine.notices.take import NoticeService
 from shared.engine.notices.updates import UpdateReader
+from shared.engine.spender import Spender
 from shared.providers.instructing import INSTRUCTING
 from tests.api.hooks import HookRoom, build_hooks
 from tests.api.lists import Lists, as_body, build_lists
@@ -285,12 +287,16 @@ def build_api(client: Any, clock: FakeClock) -> Api:
 
     world = World(*CREDENTIALS, stores=stores, clock=clock)
     tables = made[0].tables
+    functions = Dynamo(client, sleep=clock.sleep, homes=tables.alone)
+    rules = KnownRules(functions, tables.records, clock)
+    store = DynamoSpending(functions, tables.records, clock)
+    world.spender = Spender(store=store, rules=rules.of, settings=world.settings, clock=clock)
+    world.reboot()
     world.settings.routes["email"] = ("one", "two", "theirs")
     records = tables.records
     lists = build_lists(world, made[0])
-    accounts = Accounts(client, records, clock, homes=tables.homes)
+    accounts = Accounts(client, records, clock, homes=tables.homes, rules=rules)
     suppressions = Suppressions(client, records, clock, homes=tables.alone)
-    functions = Dynamo(client, sleep=clock.sleep, homes=tables.alone)
     parts = account_parts(functions, records, clock)
     senders = proven(accounts, parts, clock)
     notifiers = DynamoNotifiers(functions, records=records)
@@ -362,6 +368,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         records=world.records,
         intake=build_intake(world.settings, senders, suppressions, clock, ADDRESS),
         acceptor=world.acceptor,
+        spender=world.spender,
         acceptances=made[0].acceptances,
         control=world.control,
         schedules=world.schedules,

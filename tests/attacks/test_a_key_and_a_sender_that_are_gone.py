@@ -11,6 +11,7 @@ from tests.attacks.test_a_suspended_account_at_every_door import TRAFFIC
 from tests.attacks.test_every_operation_by_both_kinds_of_key import OPERATIONS, TABLE, Kind
 
 NEEDS_SENDER: Final = {
+    "approveCampaign",
     *("createBatch", "createMail", "postMail", "sendMailAsSendGrid", "sendCampaign", "testCampaign"),
     *("createCampaign", "createTemplate", "putCampaignTemplate", "putTemplate", "putDigestPolicy"),
 }

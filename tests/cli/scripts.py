@@ -58,6 +58,7 @@ def campaign_item(state: str = "draft") -> dict[str, Any]:
         "upload_id": None,
         "columns": [],
         "jobs": [],
+        "waiting_for": None,
         "created_at": AT,
         "updated_at": AT,
     }
@@ -65,6 +66,7 @@ def campaign_item(state: str = "draft") -> dict[str, Any]:
 
 def campaign(state: str = "draft", status: int = 200, **more: Any) -> Answer:
     known = {**campaign_item(state), "template": SAYING, "variables": ["name"], "missing": []}
+    known |= {"approval": None, "decision": None}
     return Answer({**known, **more}, status)
 
 
@@ -102,6 +104,8 @@ def listed(state: str, status: int = 200, **more: Any) -> Answer:
         "missing": [],
         "empty_values": [],
         "landlines": None,
+        "countries": None,
+        "price": None,
         "errors": [],
         "next_cursor": None,
         "created_at": AT,

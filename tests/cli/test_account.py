@@ -51,6 +51,16 @@ def test_a_batch_shows_what_it_is_and_how_far(run: Run, api: FakeApi) -> None:
     assert run("batch", "show", JOB, "--json").json == job("LOGGED", delivered=1).body
 
 
+def test_the_limits_of_the_day_are_a_table(run: Run, api: FakeApi) -> None:
+    row = {"quota": "price", "of": "key", "limit": 20.5, "used": 1.25, "left": 19.25}
+    api.answers(Answer({"date": "2026-11-20", "resets_at": "2026-11-21T00:00:00.000Z", "items": [row]}))
+    shown = run("quota").out
+    assert shown.splitlines()[1].split() == ["price", "key", "20.5", "1.25", "19.25"]
+    assert "the next day begins at 2026-11-21" in shown
+    api.answers(Answer({"date": "2026-11-20", "resets_at": "2026-11-21T00:00:00.000Z", "items": []}))
+    assert "no limits of a day" in run("quota").err
+
+
 def line(state: str, *attempts: dict[str, Any], **more: Any) -> Answer:
     known = {"message": "0.3", "recipient": "ada@example.com", "state": state, "status": "queued", "providers": {}}
     fixed = {"updated_at": AT, "error": None, "may_duplicate": False, "unacknowledged": False}

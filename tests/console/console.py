@@ -133,6 +133,7 @@ def build_use_cases(api: Api) -> ConsoleUseCases:
     return ConsoleUseCases(
         suppressions=of.suppressions,
         journal=of.journal,
+        acceptances=of.acceptances,
         hooks=lambda: api.hooks.services.service,
         digests=lambda: DigestUseCases(digests.service, digests.pages),
         mails=lambda: MailUseCases(mails.mails, mails.moves),
@@ -151,6 +152,7 @@ def build_use_cases(api: Api) -> ConsoleUseCases:
         ),
         dead_letters=lambda name: {"feedback": 3, "lane-one": 1}.get(name, 0),
         senders=lambda: SenderUseCases(of.claims, of.dns, api.services.identities),
+        spender=of.spender,
     )
 
 

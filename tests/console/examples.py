@@ -19,10 +19,13 @@ from functions.console.pages.campaigns import samples
 from functions.console.screen import PageRoute
 from functions.console.screens import ROUTES
 from shared.contracts import ProviderEvent
+from shared.domain.campaigns.approval import Limit, Who
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeData
 from shared.domain.people import Identity, Role
+from shared.engine.campaigns.campaigns import Waiting
+from shared.engine.lists.list_jobs import Order
 from shared.engine.reports.message_log import Filter, LogLine
 from tests.console.campaigns import made, saved, stored
 from tests.console.console import Console, build_console
@@ -59,6 +62,7 @@ class Example:
         campaign: one whose list is read.
         template: with two versions.
         team: what team keys made.
+        asked: a campaign that waits for approval.
     """
 
     console: Console
@@ -75,6 +79,7 @@ class Example:
     campaign: str
     template: str
     team: TeamThings
+    asked: str
 
     @property
     def account(self) -> str:
@@ -162,6 +167,7 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
         _noticed(console),
         *_drafted(console),
         team,
+        _asked(console),
     )
 
 
@@ -219,6 +225,24 @@ def _drafted(console: Console) -> tuple[str, str, str]:
     later = {**letter, "name": "Garden letters, with a longer name", "body": f"{samples.BODY}<p>Until June!</p>"}
     saved(console, template, **later)
     return made(console, name=LONG), campaign, template
+
+
+def _asked(console: Console) -> str:
+    """Have a list wait for approval, and a looser limit; return the campaign."""
+    approvals = console.services.campaigns().campaigns.approvals
+    ann, account = Who("user:Ann", "0" * 26), console.account
+    approvals.limit(account, Limit(True, 1), ann)
+    campaign = made(console, name="Winter letter")
+    rows = "recipient,name\r\nada@example.org,Ada\r\nben@example.org,Ben\r\n"
+    assert console.post(f"/{account}/campaigns/{campaign}/paste", rows=rows).status == 303
+    console.api.lists.read()
+    found = console.services.campaigns().campaigns.campaigns.get(campaign)
+    assert found is not None
+    asked = console.services.campaigns().campaigns.control.send(found, Order(by=ann.actor, person=ann.person))
+    assert isinstance(asked, Waiting)
+    approvals.limit(account, Limit(True, 100_000), ann, operator=True)
+    approvals.limit(account, Limit(), ann)
+    return campaign
 
 
 def _failed_over(console: Console) -> str:
@@ -295,6 +319,10 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "change a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/edit",),
     "ask to delete a campaign": lambda x: (f"{x.account}/campaigns/{x.draft}/delete",),
     "ask to withdraw a list": lambda x: (f"{x.account}/campaigns/{x.campaign}/withdraw",),
+    "approvals": lambda x: (f"{x.account}/approvals", f"{x.account}/approvals?state=lapsed"),
+    "ask to approve a list": lambda x: (f"{x.account}/campaigns/{x.asked}/approve",),
+    "ask to refuse a list": lambda x: (f"{x.account}/campaigns/{x.asked}/refuse",),
+    "ask for a limit": lambda x: tuple(f"{x.account}/approvals/limit?which={q}" for q in ("every", "some&above=9999")),
     "ask to send a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/send",),
     "templates": lambda x: (f"{x.account}/templates", f"{x.account}/templates?channel=sms"),
     "write a template": lambda x: (f"{x.account}/templates/new?sample=1",),

@@ -27,6 +27,7 @@ from shared.engine.outcome.fold import Logger
 from shared.engine.outcome.track import Tracker
 from shared.engine.pool import Pool
 from shared.engine.reports.message_log import MessageLog
+from shared.engine.spender import Spender
 from shared.engine.sweeper.expired import ExpiredLeases
 from shared.engine.sweeper.sweep import Sweeper
 from shared.engine.walks import Walk
@@ -74,6 +75,8 @@ class Parts:
 
     announcer: Announcing | None = None
     """What webhooks hear of changes from."""
+    spender: Spender | None = None
+    """Counts what accounts spend; of no account unless a test sets it, and reboots."""
 
     def __init__(
         self,
@@ -135,7 +138,9 @@ class Parts:
             due_queue=self.due_queue,
             clock=self.clock,
         )
-        self.control = JobControl(planner=self.planner, retrier=self.retrier, schedules=self.schedules, **common)
+        self.control = JobControl(
+            planner=self.planner, retrier=self.retrier, schedules=self.schedules, spender=self.spender, **common
+        )
         self.logs = MessageLog(**common)
         self.acceptor = Acceptor(
             records=self.records,
@@ -145,6 +150,7 @@ class Parts:
             clock=self.clock,
             schedules=self.schedules,
             acceptances=self.stores.acceptances,
+            spender=self.spender,
         )
         owners = [None, *(c.id for c in self.settings.credentials)]
         slots = [

@@ -236,6 +236,7 @@ class FakeRecords(FakeOpenIndex):
         reason: str = "",
         strict: bool = False,
         event: Event | None = None,
+        charge: str = "",
     ) -> Changed:
         def make() -> Changed:
             stored = self.jobs.get(job.id)
@@ -250,7 +251,8 @@ class FakeRecords(FakeOpenIndex):
             if held_by:
                 return Changed(won=False, job=stored, held_by=held_by)
             more = written(change, now, reason, event.actor if event and event.actor else stored.resumed_by)
-            new = replace(stored, state=target, version=stored.version + 1, **more)
+            held = charge or stored.charge if change is not Change.LOG else ""
+            new = replace(stored, state=target, version=stored.version + 1, charge=held, **more)
             self.jobs[job.id] = new
             if event is not None:
                 self.journal.keep(event)

@@ -17,7 +17,6 @@ from shared.adapters.dynamo.credentials.lease_hints import DynamoHints
 from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.adapters.dynamo.credentials.switchboard import DynamoHolds, Switchboard
 from shared.adapters.dynamo.homes import Homes
-from shared.adapters.dynamo.hooks.keys import listeners
 from shared.adapters.dynamo.jobs.bookmarks import DynamoBookmarks
 from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
@@ -162,7 +161,7 @@ class MotoStores:
 
     def hear(self, namespace: str) -> None:
         """Let a namespace have an endpoint."""
-        item = {**listeners(namespace), "namespaces": {"SS": [namespace]}}
+        item = {**keys.listeners(namespace), "namespaces": {"SS": [namespace]}}
         self.client.put_item(TableName=self.tables.records, Item=item)
         self.heard.add(namespace)
 

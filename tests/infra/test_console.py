@@ -132,7 +132,7 @@ def test_what_makes_first_accounts_adds_items_and_does_nothing_else(with_console
     assert rights == {
         ("dynamodb:PutItem", f"<{IDENTITIES}.Arn>", ("A#*", "ACCOUNTS", "K#*", "N#*")),
         ("dynamodb:GetItem", f"<{IDENTITIES}.Arn>", ("N#*",)),
-        ("dynamodb:PutItem", f"<{audit}.Arn>", ()),
+        ("dynamodb:PutItem", f"<{audit}.Arn>", ("A#*#AUDIT",)),
     }
 
 

@@ -137,6 +137,9 @@ WRONG: dict[str, tuple[Change, str]] = {
     "an audit log of a week": (field(retention={"audit_days": 7}), "retention.audit_days: "),
     "jobs kept for no day": (field(retention={"jobs_days": 0}), "retention.jobs_days: "),
     "no time for feedback": (field(feedback_timeout=59), "feedback_timeout: must be at least"),
+    "a price of a country by its name": (field(prices={"sms": {"Germany": 1}}), "prices.sms"),
+    "a negative limit": (field(limits={"email": -1}), "limits.email: must be at least"),
+    "a limit of nothing known": (field(limits={"fax": 1}), "limits.fax"),
     "forever for feedback": (field(feedback_timeout=2_592_001), "feedback_timeout: must be at most"),
     "reserved misspelt": (field(reserved="yes"), "reserved: must be 'auto' or 'none'"),
     "over a hundred credentials": (many(101), "101 credentials; a deployment has at most 100"),
@@ -300,6 +303,20 @@ def test_settings_reach_the_functions_as_declared() -> None:
 def test_the_time_for_feedback_reaches_the_functions() -> None:
     raw = {**SETTINGS, "feedback_timeout": 3600}
     assert contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps()).feedback_timeout == 3600
+
+
+def test_limits_of_accounts_reach_the_functions_and_prices_are_whole_millionths() -> None:
+    raw = {**SETTINGS, "limits": {"email": 10_000, "price": 20.5, "newcomer": 0}}
+    found = contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps())
+    assert found.limits == {"email": 10_000, "price": 20_500_000}
+    assert found.newcomer_messages == 0
+    priced = {**SETTINGS, "prices": {"email": 0.0001, "sms": {"DE": 0.075, "*": 0.1}}}
+    assert contracts.Settings.loads(read(priced, known=["sendgrid"]).settings.dumps()).prices == {
+        "email": {"*": 100},
+        "sms": {"DE": 75_000, "*": 100_000},
+    }
+    bare = contracts.Settings.loads(deployment().settings.dumps())
+    assert (bare.limits, bare.newcomer_messages) == ({}, contracts.NEWCOMER_MESSAGES)
 
 
 def test_a_hundred_credentials_fit_lambda_s_environment() -> None:

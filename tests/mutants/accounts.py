@@ -14,6 +14,8 @@ ERASING: Final = "tests/api/test_erasing.py"
 SUSPENDED: Final = "tests/attacks/test_a_suspended_account_at_every_door.py"
 LIVE: Final = "tests/attacks/test_a_test_key_at_live_data.py"
 LOOPS: Final = "tests/attacks/test_a_test_key_in_a_loop.py"
+LIMITS: Final = "tests/api/test_limits.py"
+SPENDING: Final = "shared/adapters/dynamo/accounts/spending.py"
 UPLOADS: Final = "tests/attacks/test_uploads_without_end.py"
 KEY_LOOPS: Final = "tests/attacks/test_a_key_in_a_loop.py"
 SENT: Final = "tests/attacks/test_what_a_leaked_key_sent.py"
@@ -141,8 +143,8 @@ ACCOUNTS: Final = (
         "the entry of an hour is written anew by each process",
         7,
         "shared/adapters/dynamo/audit.py",
-        '**action["Put"], ConditionExpression="attribute_not_exists(pk)")',
-        '**action["Put"])',
+        'return {"ConditionExpression": "attribute_not_exists(pk)"}',
+        "return {}",
         f"{AUDIT}::test_of_two_functions_one_writes_the_entry[dynamo]",
     ),
     Mutant(
@@ -264,6 +266,119 @@ ACCOUNTS: Final = (
         "if self._store.count(made.namespace, MAX_NOTIFIERS) >= MAX_NOTIFIERS:",
         "if False:",
         f"{KEY_LOOPS}::test_an_account_has_a_bounded_number_of_notifiers",
+    ),
+    Mutant(
+        "a limit of the day is checked, and not held when it is counted",
+        9,
+        SPENDING,
+        'f":r{i}": n(most - amount)',
+        'f":r{i}": n(most)',
+        "tests/contracts/test_spending.py::test_charges_side_by_side_never_exceed_the_limit",
+    ),
+    Mutant(
+        "a repeated request counts twice",
+        9,
+        "shared/engine/intake/accept.py",
+        "            self.give_back(charge)\n",
+        "",
+        f"{LIMITS}::test_a_request_that_is_repeated_counts_once",
+    ),
+    Mutant(
+        "a team key spends of limits of its own",
+        9,
+        "shared/engine/spender.py",
+        "whose = owner(account)\n        rules = ",
+        "whose = account\n        rules = ",
+        f"{LIMITS}::test_test_keys_spend_nothing_and_team_keys_spend_of_their_account",
+    ),
+    Mutant(
+        "a key that replaces another has no limits",
+        9,
+        "shared/adapters/dynamo/accounts/api_keys.py",
+        "self._heir(old, new), *limits]",
+        "self._heir(old, new)]",
+        f"{LIMITS}::test_a_key_that_replaces_another_has_its_limits",
+    ),
+    Mutant(
+        "a campaign that is stopped keeps the day's limit",
+        9,
+        "shared/adapters/dynamo/jobs/records.py",
+        "            *reservation.given_back(self._records, job, change, now),\n",
+        "",
+        f"{LIMITS}::test_a_campaign_that_is_stopped_gives_back_what_it_did_not_send",
+    ),
+    Mutant(
+        "a resume sends beyond the day's limit",
+        9,
+        "shared/engine/jobs/control.py",
+        "if isinstance(taken, Exceeded):",
+        "if False:",
+        f"{LIMITS}::test_a_resume_counts_what_it_sends_and_is_refused_beyond_the_limit",
+    ),
+    Mutant(
+        "messages of yesterday are given back today",
+        9,
+        "shared/adapters/dynamo/jobs/reservation.py",
+        " if reserved.charge.day == day_of(now) else None",
+        "",
+        f"{LIMITS}::test_what_was_counted_yesterday_is_not_given_back_today",
+    ),
+    Mutant(
+        "a run beyond the day's limit begins none of its notices",
+        9,
+        "shared/engine/notices/due.py",
+        "return planned[:fit]",
+        "return planned",
+        "tests/engine/test_limits.py::test_notices_beyond_the_day_s_limit_wait_for_the_next_day",
+    ),
+    Mutant(
+        "a digest that waits for the next day raises an alarm",
+        9,
+        "shared/engine/digests/close.py",
+        "age >= LATE_MS and window.fault != CODE",
+        "age >= LATE_MS",
+        "tests/engine/test_limits.py::test_a_digest_beyond_the_day_s_limit_is_made_on_the_next_day_and_raises_no_alarm",
+    ),
+    Mutant(
+        "a limit is used up and webhooks do not hear of it",
+        9,
+        SPENDING,
+        "                self._note(charge, key, measure, (most, used), SHARES)\n",
+        "",
+        "tests/adapters/test_domain_events.py::"
+        "test_each_share_of_a_limit_is_told_once_a_day_to_its_account_and_to_operators",
+    ),
+    Mutant(
+        "a campaign is sent to countries that are not allowed",
+        9,
+        "shared/engine/campaigns/campaigns.py",
+        'found = self._spender.barred(campaign.account, countries or [""])',
+        "found = self._spender.barred(campaign.account, [])",
+        f"{LIMITS}::test_a_campaign_of_texts_is_priced_and_barred_by_the_countries_of_its_list",
+    ),
+    Mutant(
+        "a batch is sent to countries that are not allowed",
+        9,
+        "shared/engine/intake/accept.py",
+        "refused = self._spender.barred(request.account, countries)",
+        "refused = self._spender.barred(request.account, [])",
+        f"{LIMITS}::test_a_country_that_is_not_allowed_refuses_the_request_by_name",
+    ),
+    Mutant(
+        "all countries have the price of the others",
+        9,
+        "shared/domain/spending/prices.py",
+        "table.get(country, table.get(ANY, 0))",
+        "table.get(ANY, 0)",
+        "tests/domain/test_prices.py::test_a_country_without_a_price_has_that_of_the_others",
+    ),
+    Mutant(
+        "copies of a message are free",
+        9,
+        "shared/engine/intake/accept.py",
+        "people = 1 + len(content.beside) + len(content.cc) + len(content.bcc)",
+        "people = 1",
+        f"{LIMITS}::test_copies_count_as_messages",
     ),
     Mutant(
         "an account opens uploads of lists without end",

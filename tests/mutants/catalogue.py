@@ -3,6 +3,7 @@
 from typing import Final
 
 from tests.mutants.accounts import ACCOUNTS
+from tests.mutants.approvals import APPROVALS
 from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.consoles import CONSOLES
 from tests.mutants.digests import DIGESTS
@@ -24,6 +25,7 @@ from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
 from tests.mutants.runs import RUNS
+from tests.mutants.seals import SEALS
 from tests.mutants.small import SMALL
 from tests.mutants.spool import SPOOL
 from tests.mutants.switches import SWITCHES
@@ -178,7 +180,7 @@ MUTANTS: Final = (
         "a job is LOGGED by the unknown that is folded",
         7,
         "shared/engine/outcome/fold.py",
-        'self._log(replace(finished, counts={**finished.counts, "unknown": unknown}))',
+        "self._log(replace(finished, counts={**finished.counts, **exact}))",
         "self._log(finished)",
         "tests/engine/test_fold.py::test_figures_that_are_not_folded_do_not_keep_a_job_from_its_end[2]",
     ),
@@ -305,6 +307,8 @@ MUTANTS: Final = (
     *LISTS,
     *OPERATORS,
     *CAMPAIGNS,
+    *APPROVALS,
+    *SEALS,
     *CONSOLES,
     *SWITCHES,
     *ACCOUNTS,

@@ -26,13 +26,14 @@ def create(call: Call[Nothing, NewBatch]) -> Answer:
     fingerprint = fingerprint_of(call)
     try:
         request = accepted(call.services.intake.batch(asked(call, key, fingerprint)))
+        found = call.services.acceptor.accept(request)
+        if isinstance(found, Replay | Mismatch):
+            return repeated(found, 202)
+        stored = accepted(found)
     except Problem as problem:
         # What was valid when it was accepted may no longer be: a sender taken away, an address suppressed, a time gone
         # by. The first answer stands all the same. Looked up only here, since acceptance looks too.
         return repeat_or_raise(call, 202, problem)
-    stored = call.services.acceptor.accept(request)
-    if isinstance(stored, Replay | Mismatch):
-        return repeated(stored, 202)
     return Answer(202, stored.answer, {"Location": f"/batches/{stored.job.id}"})
 
 
@@ -128,6 +129,8 @@ ROUTES: Final = section(
             "cc_needs_one_recipient",
             "too_many_in_message",
             "no_route",
+            "country_not_allowed",
+            "quota_exceeded",
         ),
         idempotent=True,
         while_suspended=True,  # it asks with the sender's right

@@ -27,7 +27,7 @@ def create(call: Call[Nothing, NewCampaign]) -> Answer:
         made = _campaign(call)
     except Problem as problem:
         return repeat_or_raise(call, 201, problem)
-    answer = campaign_view(made, "draft").model_dump_json()
+    answer = campaign_view(made, "draft", now_of(call)).model_dump_json()
     found = call.services.campaigns().control.create(made, record_of(call, answer), by=call.key.id)
     if isinstance(found, Replay | Mismatch):
         return repeated(found, 201)
@@ -130,7 +130,7 @@ def _changed(call: Call[Any, Any], campaign: Campaign, **changes: Any) -> Answer
 
 
 def _shown(call: Call[Any, Any], campaign: Campaign) -> Answer:
-    return campaign_view(campaign, state(call, campaign)).answer()
+    return campaign_view(campaign, state(call, campaign), now_of(call)).answer()
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:

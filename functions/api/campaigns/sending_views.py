@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Literal
 
 from pydantic import Field
 
@@ -13,13 +14,15 @@ from shared.web.views import Time, View, moment
 
 
 class SentList(View):
-    """A list that has become a job."""
+    """A list that has become a job, or waits for approval."""
 
     campaign_id: str
-    job_id: str
-    state: str
+    job_id: str = Field(description="Of a list that waits: the id of its job, once it is approved.")
+    state: str = Field(description="The job's; `WAITING`: there is none until the list is approved.")
     recipients: int
     skipped: int
+    waiting_for: Literal["approval"] | None = Field(None, description="Only of a list that waits.")
+    approval_id: str | None = Field(None, description="Only of a list that waits: names exactly what waits.")
 
 
 class CampaignJobs(View):

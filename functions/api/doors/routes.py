@@ -40,13 +40,14 @@ def post(door: Door, call: Call[Nothing, Any]) -> Answer:
     )
     try:
         request = accepted(call.services.intake.posted(posting, by, _template(call, posting)))
+        found = call.services.acceptor.accept(request)
+        stored = found if isinstance(found, Replay | Mismatch) else accepted(found)
     except Problem:
         # What was valid when it was accepted may no longer be; the first answer is given all the same.
         before = earlier(acting, 202)
         if before is None:
             raise
         return _taken(door, posting, before.body, replayed=True)
-    stored = call.services.acceptor.accept(request)
     if isinstance(stored, Mismatch):
         raise Problem("idempotency_mismatch")
     return _taken(door, posting, stored.answer, replayed=isinstance(stored, Replay))
@@ -130,7 +131,10 @@ def _route(door: Door) -> Route:
         handler=handler,
         body=door.body,
         answers=dict.fromkeys(door.statuses, Nothing),
-        problems=("account_suspended", "from_not_allowed", "no_valid_recipient", "too_many_in_message", "no_route"),
+        problems=(
+            *("account_suspended", "from_not_allowed", "no_valid_recipient", "too_many_in_message", "no_route"),
+            "quota_exceeded",
+        ),
         idempotent=True,
         form=_form(door),
         headers=door.headers,

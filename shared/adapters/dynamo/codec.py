@@ -231,12 +231,13 @@ def _counted(item: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, tuple[i
 
 def retry_map(x: RetryRequest) -> Item:
     """Return the attribute that holds an owner's retry."""
-    return {"M": {"states": {"L": [n(state) for state in x.states]}, "asked_at": n(x.asked_at), "next": n(x.next)}}
+    fields = {"states": {"L": [n(state) for state in x.states]}, "asked_at": n(x.asked_at), "next": n(x.next)}
+    return {"M": {**fields, **({"charge": s(x.charge)} if x.charge else {})}}
 
 
 def _retry(fields: Mapping[str, Any]) -> RetryRequest:
     states = tuple(Cell(int(state["N"])) for state in fields["states"]["L"])
-    return RetryRequest(states, number(fields, "asked_at"), number(fields, "next"))
+    return RetryRequest(states, number(fields, "asked_at"), number(fields, "next"), text(fields, "charge"))
 
 
 def open_slot(x: Job, *, running: bool) -> str:
@@ -327,6 +328,11 @@ def feedback(item: Mapping[str, Any]) -> FeedbackDetail:
         entries=detail_codec.unpack_feedback(binary(item, "entries")),
         ttl=number(item, "ttl"),
     )
+
+
+def listed(item: Mapping[str, Any] | None) -> frozenset[str]:
+    """Return the namespaces with endpoints for webhooks that an item names; None: there is no item."""
+    return frozenset(item["namespaces"]["SS"] if item and "namespaces" in item else ())
 
 
 def from_stream(image: Mapping[str, Any], decode: Any) -> Item:

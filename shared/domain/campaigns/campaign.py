@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from shared.domain.campaigns.approval import Asked, Decided, approval_id
 from shared.domain.campaigns.variants import NONE, Variants
 from shared.domain.channels.lookup import channel_of
 from shared.domain.channels.sms import SMS
@@ -100,6 +101,7 @@ class Campaign:
         jobs: the lists that were sent, oldest first; a job's id is its upload's.
         guard_off: its owner has overridden the bounce guard, for good.
         unsubscribe: e-mail: offer one-click unsubscription, and leave out who has used it.
+        asked: a request for approval of its unsent list; `decided`: the end of the last one. Any change drops both.
     """
 
     id: str
@@ -120,6 +122,8 @@ class Campaign:
     unsubscribe: bool = True
     updated_at: int = 0
     version: int = 1
+    asked: Asked | None = None
+    decided: Decided | None = None
 
     @property
     def namespace(self) -> str:
@@ -130,6 +134,24 @@ class Campaign:
     def missing(self) -> tuple[str, ...]:
         """Variables of its message that its unsent list has no column for; while there are any it is not sent."""
         return self.lacks(self.columns) if self.ready else ()
+
+    @property
+    def waiting(self) -> Asked | None:
+        """The request for approval of what it says now; None: nothing waits."""
+        return self.asked if self.asked is not None and self.asked.version == self.version else None
+
+    def shown(self, upload: "Upload", asked: Asked) -> str:
+        """Return the id of a request, made of all that an approver is shown. `asked`: its own id does not count."""
+        return approval_id(
+            {
+                "campaign": [self.id, self.version, self.name, self.channel, self.credential, self.unsubscribe],
+                "guard_off": self.guard_off,
+                "message": asdict(self.message),
+                "list": [upload.id, upload.blob, upload.etag, upload.size, upload.version, asked.rows, asked.skipped],
+                "order": [asked.rate, asked.not_before],
+                "asked": [asked.by, asked.person, asked.at],
+            }
+        )
 
     def lacks(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Return variables of its message that a list with these columns has no value for."""
@@ -158,8 +180,9 @@ class Campaign:
         return next((gap for gap in upload.counted if gap.column == LANDLINES), Gap(LANDLINES, 0, ()))
 
     def changed(self, now: Millis, **changes: Any) -> "Campaign":
-        """Return it with changes, one version on."""
-        return replace(self, updated_at=now, version=self.version + 1, **changes)
+        """Return it with changes, one version on. A request about it is dropped, and the answer to one."""
+        kept: dict[str, Any] = {"asked": None, "decided": None, **changes}
+        return replace(self, updated_at=now, version=self.version + 1, **kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from shared.domain.access.ends import EndingKey
-from shared.domain.campaigns.campaign import Upload
+from shared.domain.campaigns.approval import Asked, Decided, Decision
+from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.sms import SMS
 from shared.domain.content.personal import Personal
@@ -22,6 +23,7 @@ from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lists.uploads import ListCounts
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.domain.spending.limits import Measure, ReachedQuota, shown
 from shared.domain.texts import ReceivedText
 from shared.domain.times import Millis
 
@@ -121,6 +123,19 @@ def _counts(x: Upload) -> ListCounts:
     return x.checkpoint.counts if x.checkpoint is not None else ListCounts()
 
 
+def _asked(x: Campaign) -> Asked:
+    if x.asked is None:
+        raise ValueError("nothing waits")
+    return x.asked
+
+
+def _decided(x: Campaign) -> Decided:
+    if x.decided is None:
+        raise ValueError("nothing was decided")
+    return x.decided
+
+
+_APPROVAL: Final = "5b7c1f0e9d3a48267c1b0f5e9d3a4826"
 _JOB: Final = "01kht2n3a8f6q0v7x9y4c5b1de"
 _LIST: Final = "01kht2m0r7s9t1v3w5x7z9b2d4"
 _CAMPAIGN: Final = "01kht2kz5e7g9j2m4p6r8t0v3x"
@@ -212,6 +227,39 @@ HALT: Final[HookBody[Job]] = HookBody(
             "bounced", int, 57, lambda x: x.counts["bounced"], "Messages of the job with a hard bounce or a complaint."
         ),
         HookField("stopped_at", datetime, _AT, lambda x: iso(x.stopped_at)),
+    ),
+)
+
+APPROVAL: Final[HookBody[Campaign]] = HookBody(
+    "ApprovalRequest",
+    "A list that waits for approval.",
+    (
+        HookField("approval_id", str, _APPROVAL, lambda x: _asked(x).id, "Names exactly what waits."),
+        HookField("campaign_id", str, _CAMPAIGN, lambda x: x.id),
+        HookField("upload_id", str, _LIST, lambda x: x.ready, "The list."),
+        HookField("name", str, "Autumn sale", lambda x: x.name),
+        HookField("channel", str, EMAIL.name, lambda x: x.channel),
+        HookField("subject", str | None, "News for {{ name }}", lambda x: x.message.subject or None),
+        HookField("recipients", int, 5000, lambda x: _asked(x).rows, "Accepted rows of the list."),
+        HookField("asked_by", str, "3f9a1c7e5b2d4860", lambda x: _asked(x).by, "As in the audit log."),
+        HookField("asked_at", datetime, _AT, lambda x: iso(_asked(x).at)),
+        HookField("scheduled_at", datetime | None, None, lambda x: _moment(_asked(x).not_before)),
+    ),
+)
+
+DECISION: Final[HookBody[Campaign]] = HookBody(
+    "ApprovalDecision",
+    "The end of a request for approval.",
+    (
+        HookField("approval_id", str, _APPROVAL, lambda x: _decided(x).id),
+        HookField("campaign_id", str, _CAMPAIGN, lambda x: x.id),
+        HookField("upload_id", str, _LIST, lambda x: _decided(x).upload, "The list. If it is approved, also its job."),
+        HookField("name", str, "Autumn sale", lambda x: x.name),
+        HookField("decision", Decision, "approved", lambda x: _decided(x).decision.value),
+        HookField("decided_by", str, "8c0d2e4f6a1b3c5d", lambda x: _decided(x).by, "As in the audit log."),
+        HookField("asked_by", str, "3f9a1c7e5b2d4860", lambda x: _decided(x).asked_by),
+        HookField("decided_at", datetime, _AT, lambda x: iso(_decided(x).at)),
+        HookField("reason", str | None, None, lambda x: _decided(x).reason or None, "Of a refusal."),
     ),
 )
 
@@ -337,6 +385,20 @@ TEXT: Final[HookBody[ReceivedText]] = HookBody(
         ),
         HookField("channel", str, SMS.name, lambda x: x.channel),
         HookField("credential_id", str, "texts", lambda x: x.credential),
+    ),
+)
+
+QUOTA: Final[HookBody[ReachedQuota]] = HookBody(
+    "QuotaReached",
+    "A share of a limit of the day that is used.",
+    (
+        HookField("account", str, "acc_01kht2n3a8f6", lambda x: x.account),
+        HookField("quota", Measure, "email", lambda x: x.measure, "A channel, `messages` of all channels, or `price`."),
+        HookField("key_id", str | None, None, lambda x: x.key or None, "The API key whose own limit it is."),
+        HookField("share", int, 80, lambda x: x.share, "80 or 100 percent. 100 also if a request was refused."),
+        HookField("limit", float, 10_000, lambda x: shown(x.measure, x.limit), "The most of a day."),
+        HookField("used", float, 8_012, lambda x: shown(x.measure, x.used)),
+        HookField("date", str, "2026-11-23", lambda x: x.day, "In UTC."),
     ),
 )
 

@@ -25,6 +25,8 @@ class HookKind(StrEnum):
     JOB_LOGGED = "job.logged"
     JOB_STOPPED = "job.stopped"
     CAMPAIGN_HALTED = "campaign.halted"
+    APPROVAL_ASKED = "approval.asked"
+    APPROVAL_DECIDED = "approval.decided"
     UPLOAD_FINISHED = "upload.finished"
     DIGEST_CLOSED = "digest.closed"
     NOTICE_UPDATED = "notice.updated"
@@ -33,6 +35,7 @@ class HookKind(StrEnum):
     UNSUBSCRIBED = "unsubscribed"
     TEXT_RECEIVED = "text.received"
     KEY_EXPIRING = "key.expiring"
+    QUOTA_REACHED = "quota.reached"
     BREAKER_OPENED = "breaker.opened"
     BREAKER_CLOSED = "breaker.closed"
     ALARM_CHANGED = "alarm.changed"
@@ -55,7 +58,7 @@ LATER_S: Final[Seconds] = 4
 _OF_OPERATORS: Final = frozenset({HookKind.BREAKER_OPENED, HookKind.BREAKER_CLOSED, HookKind.ALARM_CHANGED})
 ACCOUNT_KINDS: Final = frozenset(HookKind) - _OF_OPERATORS - {HookKind.TEST}
 """Kinds that an account's endpoint may name."""
-DEPLOYMENT_KINDS: Final = _OF_OPERATORS | {HookKind.CAMPAIGN_HALTED}
+DEPLOYMENT_KINDS: Final = _OF_OPERATORS | {HookKind.CAMPAIGN_HALTED, HookKind.QUOTA_REACHED}
 """Kinds that an operators' endpoint may name."""
 _KIND_OF: Final = {
     Cell.SENT: HookKind.MESSAGE_SENT,

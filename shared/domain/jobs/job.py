@@ -84,11 +84,13 @@ class RetryRequest:
         states: cells that it queues again.
         asked_at: Unix milliseconds.
         next: the first chunk that it has not come to.
+        charge: what the job holds of its account's limits once it runs, as of `Job.charge`.
     """
 
     states: tuple[Cell, ...]
     asked_at: int
     next: int
+    charge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class Job:
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
         resumed_by: the actor who last resumed or retried it, likewise.
+        charge: what a campaign's job holds of its account's limits (`spending.reserved`); empty: nothing.
         ttl: Unix seconds when the stored items may be removed.
     """
 
@@ -147,6 +150,7 @@ class Job:
     retry: RetryRequest | None = None
     created_by: str = ""
     resumed_by: str = ""
+    charge: str = ""
     version: int = 1
 
     @property

@@ -28,6 +28,7 @@ from shared.domain.lists.uploads import (
     UploadStep,
 )
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
+from shared.domain.recipients.phones import country_of
 from shared.domain.recipients.reader import Found, Landline, Read, RecipientFault
 
 ADDRESS: Final = ""
@@ -77,7 +78,7 @@ class Nobody:
         return {}
 
 
-_Pending = tuple[Row, int, int, bool, bool]
+_Pending = tuple[Row, int, int, bool, bool, str]
 """A recipient that waits for its chunk:
 
 1. its row, whose cells are those of a `chunks.table`
@@ -85,6 +86,7 @@ _Pending = tuple[Row, int, int, bool, bool]
 3. how many duplicates there were before it
 4. whether it is a suspect
 5. whether it is a `Landline`
+6. the country of its number; empty of an address
 """
 
 
@@ -121,6 +123,7 @@ class Ingest:
         self._options = options
         channel = channel_of(options.channel)
         self._read: Read = channel.reader(options.region)
+        self._numbers = channel.numbers
         self._skips = skips or Nobody()
         self._seen = _loaded(marks, self._mark.marks)
         column = RecipientColumn(options.column, channel.recipient_columns)
@@ -219,7 +222,8 @@ class Ingest:
                 if new or not drop:
                     _fill(row.cells, at, recipient, valued=valued)
                     mute = isinstance(recipient, Landline)
-                    pending.append((row, self._invalid, self._duplicates, valid in suspects, mute))
+                    country = country_of(recipient[1]) if self._numbers else ""
+                    pending.append((row, self._invalid, self._duplicates, valid in suspects, mute, country))
                 if not new:
                     self._repeat(row, shown)
             if pending and (row.endless or len(pending) == size or row.end >= self._weigh_at):
@@ -287,7 +291,7 @@ class Ingest:
             if self._number == MAX_CHUNKS or self._accepted + n > MAX_LISTED:
                 self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
                 return made
-            suspects = [i for i, (_, _, _, asked, _) in enumerate(pending[:n]) if asked]
+            suspects = [i for i, (_, _, _, asked, *_) in enumerate(pending[:n]) if asked]
             made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n]), suspects))
             self._look_for_gaps(pending[:n], made[-1].skipped)
             del pending[:n]
@@ -316,12 +320,13 @@ class Ingest:
         return made
 
     def _look_for_gaps(self, chunk: list[_Pending], skipped: Collection[int]) -> None:
-        """Count the values that a chunk's rows lack, and its landlines, without the rows that are sent nothing."""
+        """Count the values that a chunk's rows lack, landlines and countries, without rows that are sent nothing."""
         if self._gaps is not None:
             sent = [x for i, x in enumerate(chunk) if i not in skipped]
             cells = [(row.sheet_row, row.cells) for row, *_ in sent]
-            mute = [row.sheet_row for row, *_, landline in sent if landline]
-            self._gaps = tuple(gaps.with_landlines(gaps.with_rows(self._gaps, self._columns, cells), mute))
+            mute = [row.sheet_row for row, *_, landline, _ in sent if landline]
+            found = gaps.with_landlines(gaps.with_rows(self._gaps, self._columns, cells), mute)
+            self._gaps = tuple(gaps.with_countries(found, (country for *_, country in sent if self._numbers)))
 
     def _save(self, position: Position, invalid: int, duplicates: int) -> None:
         counts = ListCounts(position.row, self._accepted, invalid, duplicates)

@@ -2,12 +2,14 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import Settings, pointer
 from shared.domain.audit import Act, Event, audited
+from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.ids import new_id, small_id
 from shared.domain.jobs import chunks as chunking
@@ -18,9 +20,14 @@ from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.namespaces import namespace
+from shared.domain.recipients.phones import country_of
+from shared.domain.spending.limits import Charge, Exceeded
+from shared.domain.spending.prices import country_by_number
 from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis, Seconds
+from shared.engine.intake.declined import as_value, barred, overspent
 from shared.engine.intake.schedules import Schedules
 from shared.engine.lane.breaker_cache import BreakerCache
+from shared.engine.spender import Spender
 from shared.ports import Acceptances, Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
 _LOG: Final = logging.getLogger(__name__)
@@ -85,6 +92,7 @@ class Acceptor:
         clock: Clock,
         schedules: Schedules | None = None,
         acceptances: Acceptances | None = None,
+        spender: Spender | None = None,
     ) -> None:
         """Make an acceptor.
 
@@ -92,6 +100,7 @@ class Acceptor:
             breaker_cache: credentials that may be used.
             schedules: None leaves jobs that begin later to the sweeper, and their account's agenda empty.
             acceptances: audit notes of accepted batches; None: no API key's requests are accepted here.
+            spender: counts what accounts spend; None: no account has limits.
         """
         self._records = records
         self._lanes = lanes
@@ -100,11 +109,16 @@ class Acceptor:
         self._clock = clock
         self._schedules = schedules
         self._acceptances = acceptances
+        self._spender = spender
 
+    @as_value
     def accept(self, request: BatchRequest) -> AcceptedJob | Replay | Mismatch:
         """Store a batch and send its pointers.
 
         Concurrency: of two calls with the same idempotency key one wins, and both get its answer.
+
+        Returns:
+            The job, or the earlier answer; a refusal by a limit of the account as a value `Declined`.
 
         Raises:
             ValueError: there is no recipient to send to, or the route is empty.
@@ -118,13 +132,47 @@ class Acceptor:
         if request.idempotency_key:
             due = max(job.created_at, request.not_before)
             key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
+        charge = self.charge(request)
         if self._schedules is not None:
             self._schedules.announce(job)
         stored = self._records.accept(job, chunks, ledgers, request.content, key, event=_event(job, request))
         if isinstance(stored, Replay | Mismatch):
+            self.give_back(charge)
             return stored
         self._announce(job, ledgers)
         return AcceptedJob(job, answer)
+
+    def charge(self, request: BatchRequest) -> Charge | None:
+        """Count what a request takes of its account's limits; `give_back` takes the result if it is not accepted.
+
+        A fault after this leaves it counted: an account then sends less than it may, never more.
+
+        Raises:
+            Decline: a limit would be exceeded.
+        """
+        if self._spender is None or request.test:
+            return None
+        countries = None
+        if channel_of(request.channel).numbers and self._spender.by_country(request.account, request.channel):
+            countries = country_by_number(_by_number(request))
+            refused = self._spender.barred(request.account, countries)
+            if refused:
+                raise barred(refused)
+        taken = self._spender.take(request.account, request.channel, weight(request), request.by, countries)
+        if isinstance(taken, Exceeded):
+            raise overspent(taken)
+        return taken
+
+    def barred(self, account: str, numbers: Iterable[str]) -> set[str]:
+        """Return those of some numbers (E.164) to whose countries an account does not send."""
+        if self._spender is None or not self._spender.barred(account, [""]):
+            return set()
+        return {number for number in numbers if self._spender.barred(account, [country_of(number)])}
+
+    def give_back(self, charge: Charge | None) -> None:
+        """Take back what `charge` has counted."""
+        if self._spender is not None:
+            self._spender.give_back(charge)
 
     def _note(self, request: BatchRequest) -> None:
         """Note in the audit log whose batch this is; a test message has an entry of its own."""
@@ -237,6 +285,25 @@ def _counted_later(request: BatchRequest, now: Millis) -> bool:
 def _wanted(request: BatchRequest) -> bool:
     """Return whether a job is to be made for its recipients: always for a digest, to record those that are skipped."""
     return any(request.kind == DIGEST or not r.skip for r in request.recipients)
+
+
+def weight(request: BatchRequest) -> int:
+    """Return the messages of a request that count: those to be sent with all their copies, of SMS the segments."""
+    if channel_of(request.channel).numbers:
+        return sum(_by_number(request).values())
+    content = request.content
+    people = 1 + len(content.beside) + len(content.cc) + len(content.bcc)
+    return people * sum(1 for r in request.recipients if not r.skip)
+
+
+def _by_number(request: BatchRequest) -> dict[str, int]:
+    """Return the number of each recipient who is to be sent to → its messages, of SMS the segments."""
+    slots, found = channel_of(request.channel).slots, Counter[str]()
+    same = 0 if request.kind == NOTICE else slots(request.content.text)
+    for r in request.recipients:
+        if not r.skip:
+            found[r.key] += same or slots(r.values.get("text", ""))
+    return found
 
 
 def _event(job: Job, request: BatchRequest) -> Event | None:

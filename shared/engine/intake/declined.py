@@ -7,12 +7,15 @@ from typing import Final, ParamSpec, TypeVar
 
 from shared.domain.ids import named
 from shared.domain.jobs.outcomes import NOT_A_GUEST
+from shared.domain.spending.limits import BARRED, CODE, Exceeded
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 INVALID = "validation_failed"
 NO_GUEST: Final = "Team keys send only to guests of the account. Have an address added: PUT /guests/{address}."
+MAX_COUNTRIES: Final = 10
+"""Countries that a refusal names."""
 MAX_NAMED: Final = 3
 """Recipients that a refusal names."""
 
@@ -40,10 +43,14 @@ class FieldFault:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """A request that is not accepted. `code`: stable, one of docs/errors.md; `faults`: by field."""
+    """A request that is not accepted. `code`: stable, one of docs/errors.md; `faults`: by field.
+
+    `excess`: the limit of a day that it would exceed, of a `quota_exceeded`.
+    """
 
     code: str
     faults: tuple[FieldFault, ...] = ()
+    excess: Exceeded | None = None
 
 
 class Decline(Exception):
@@ -52,6 +59,20 @@ class Decline(Exception):
     def __init__(self, code: str, *faults: FieldFault) -> None:
         super().__init__(code)
         self.declined = Declined(code, faults)
+
+
+def overspent(excess: Exceeded) -> Decline:
+    """Return the refusal of a request that would exceed a limit of the day."""
+    found = Decline(CODE)
+    found.declined = Declined(CODE, excess=excess)
+    return found
+
+
+def barred(countries: Sequence[str]) -> Decline:
+    """Return the refusal of numbers of countries to which an account does not send."""
+    named = ", ".join(countries[:MAX_COUNTRIES]) + (" and others" if len(countries) > MAX_COUNTRIES else "")
+    text = f"Operators have not allowed this account to send to numbers of {named or 'no country'}."
+    return Decline(BARRED, FieldFault("to", text))
 
 
 def invalid(field: str, text: str) -> Decline:

@@ -7,6 +7,7 @@ from typing import Final
 
 from shared.contracts import Settings
 from shared.domain.audit import SYSTEM
+from shared.domain.campaigns.approval import Asked
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content, Mailbox
@@ -29,6 +30,7 @@ class Order:
         not_before: Unix milliseconds, 0 for now.
         idempotency_key: the client's, or empty; `fingerprint`: hash of the request, for the key.
         by: the actor, for the audit log.
+        person: the id of the person that the actor is; empty: it is a key.
     """
 
     rate: float | None = None
@@ -36,6 +38,7 @@ class Order:
     idempotency_key: str = ""
     fingerprint: str = ""
     by: str = SYSTEM
+    person: str = ""
 
 
 def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: Millis, order: Order) -> Job:
@@ -110,6 +113,20 @@ def content_of(campaign: Campaign, unsubscribe: str) -> Content:
         unsubscribe=unsubscribe if campaign.unsubscribe and channel.offers_links else "",
         speech=message.speech,
     )
+
+
+def waiting_answer(campaign: Campaign, upload: Upload, asked: Asked) -> str:
+    """Return the JSON that a send is answered with whose list waits for approval."""
+    body: Mapping[str, object] = {
+        "campaign_id": campaign.id,
+        "job_id": upload.id,
+        "state": "WAITING",
+        "recipients": asked.rows,
+        "skipped": asked.skipped,
+        "waiting_for": "approval",
+        "approval_id": asked.id,
+    }
+    return json.dumps(body, separators=(",", ":"))
 
 
 def answer_of(job: Job) -> str:

@@ -196,7 +196,7 @@ class MailService:
             raise Decline("etag_mismatch") from None
         content = _content(mail, found, finished)
         skip = self._skipped(mail, destinations)
-        queued = self._queuer.queue(OutgoingMail(mail, content, destinations, route, skip=skip), None)
+        queued = self._queued(OutgoingMail(mail, content, destinations, route, skip=skip), finished, None)
         if isinstance(queued, StoredMail):
             return queued
         self._files.remove(finished.name)
@@ -225,13 +225,23 @@ class MailService:
         finished = self._stored(mail, body)
         content = _content(mail, found, finished)
         asked_for = OutgoingMail(mail, content, destinations, route, new=True, skip=skip)
-        queued = self._queuer.queue(asked_for, answer(mail))
+        queued = self._queued(asked_for, finished, answer(mail))
         if isinstance(queued, StoredMail):
             return queued
         self._files.remove(finished.name)
         if queued is None:
             raise Retriable("the mail was not queued")
         return queued
+
+    def _queued(
+        self, asked: OutgoingMail, finished: Finished, key: Idempotency | None
+    ) -> StoredMail | Replay | Mismatch | None:
+        """Queue a mail; the content of one that a limit of the day keeps out is removed."""
+        try:
+            return self._queuer.queue(asked, key)
+        except Decline:
+            self._files.remove(finished.name)
+            raise
 
     def _committed(self, names: Sequence[str]) -> list[str]:
         """Return those mails whose content is said to be there."""

@@ -19,7 +19,7 @@ JOB = "01khooks000000000000000000"
 
 def test_every_kind_belongs_to_accounts_or_operators_or_is_the_proof() -> None:
     assert ACCOUNT_KINDS | DEPLOYMENT_KINDS | {HookKind.TEST} == set(HookKind)
-    assert {HookKind.CAMPAIGN_HALTED} == ACCOUNT_KINDS & DEPLOYMENT_KINDS
+    assert {HookKind.CAMPAIGN_HALTED, HookKind.QUOTA_REACHED} == ACCOUNT_KINDS & DEPLOYMENT_KINDS
     assert MESSAGE_KINDS < ACCOUNT_KINDS
 
 

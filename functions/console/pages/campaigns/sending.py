@@ -18,7 +18,9 @@ from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.domain.lists.header import column_name
 from shared.domain.notices import zones
-from shared.engine.campaigns.campaigns import Reason, Refused
+from shared.domain.spending import limits
+from shared.domain.spending.prices import estimate
+from shared.engine.campaigns.campaigns import Reason, Refused, Waiting
 from shared.engine.campaigns.trials import TrialOrder
 from shared.engine.intake.declined import Declined
 from shared.engine.lists.list_jobs import Order
@@ -73,6 +75,7 @@ def confirm(call: ConsoleCall) -> Answer:
     slots = channel_of(found.channel).slots(found.message.body)
     full = _rate(call, found)
     seconds = view.sends * slots / (plan.rate or full) if plan.rate or full else 0
+    price = estimate(call.services.settings.prices, found, view.upload)
     context = {
         "campaign": found,
         "list": view,
@@ -80,6 +83,7 @@ def confirm(call: ConsoleCall) -> Answer:
         "rate": plan.rate or full,
         "seconds": math.ceil(seconds),
         "slots": slots,
+        "price": None if price is None else limits.shown(limits.PRICE, price),
         "sender": shown_mailbox(found.message.sender),
         "obstacles": obstacles,
     }
@@ -163,7 +167,7 @@ def send(call: ConsoleCall) -> Answer:
         return _to_job(call, upload)
     if (upload, call.form.get("version")) != (found.ready, str(found.version)):
         raise conflict("", MOVED)
-    order = Order(_confirmed_rate(call), _confirmed_time(call), by=call.actor)
+    order = Order(_confirmed_rate(call), _confirmed_time(call), by=call.actor, person=call.who.person.user.id)
     declined = call.services.campaigns().intake.sendable(found)
     if isinstance(declined, Declined):
         raise conflict(declined.code, " ".join(fault.text for fault in declined.faults))
@@ -172,12 +176,16 @@ def send(call: ConsoleCall) -> Answer:
         raise conflict(sent.reason.value, _refusal(sent))
     if sent is None or isinstance(sent, Replay | Mismatch):
         raise conflict("", MOVED)
+    if isinstance(sent, Waiting):
+        return leave_for(call, f"campaigns/{found.id}")
     return _to_job(call, sent.job.id)
 
 
 def _refusal(found: Refused) -> str:
     if found.reason is Reason.TOO_LATE:
         return "Choose a time within 30 days of the upload."
+    if found.excess is not None:
+        return limits.sentence(found.excess)
     return " ".join(text for _, text in found.errors)
 
 
@@ -215,9 +223,18 @@ def try_out(call: ConsoleCall) -> Answer:
     if service.campaigns.trials.take(call.account) is not None:
         raise Denial(429, "The test was not sent", CODES["too_many_tests"][1])
     stored = service.acceptor.accept(request)
+    if isinstance(stored, Declined):
+        raise Denial(429, "The test was not sent", _said(stored))
     if isinstance(stored, Replay | Mismatch):  # the same form again: its message is under way
         return leave_for(call, f"campaigns/{found.id}")
     return _to_job(call, stored.job.id)
+
+
+def _said(found: Declined) -> str:
+    """Return why a test was not accepted."""
+    if found.excess is not None:
+        return limits.sentence(found.excess)
+    return " ".join(fault.text for fault in found.faults) or CODES[found.code][1]
 
 
 def _trial(call: ConsoleCall, found: Campaign) -> TrialOrder:

@@ -9,6 +9,7 @@ from functions.console.pages.jobs.view import JobRow
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.jobs.job import Job
+from shared.domain.spending.limits import sentence
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.web.http import Answer
 
@@ -95,6 +96,8 @@ def _done(call: ConsoleCall, change: Callable[[Job, str], object]) -> Answer:
     if changed is None:
         raise absent("job")
     if isinstance(changed, NotNow):
+        if changed.excess is not None:
+            raise Denial(429, "This is not possible now", sentence(changed.excess))
         raise Denial(409, "This is not possible now", REASONS.get(changed.code, "Look at the job again."))
     if isinstance(changed, Resumed) and not changed.messages:
         raise NOTHING

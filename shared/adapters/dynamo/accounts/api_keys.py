@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.ending_keys import announcement
 from shared.adapters.dynamo.accounts.moving import Mover
+from shared.adapters.dynamo.accounts.spending import limit_updates, rules_of
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.fields import Fields
@@ -36,6 +37,7 @@ from shared.domain.accounts import (
 )
 from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.domain.namespaces import KeyKind, kind_of, owner, team_space
+from shared.domain.spending.limits import Rules
 from shared.ports import Clock, Retriable
 
 CACHE: Final = 30.0
@@ -144,6 +146,11 @@ class ApiKeys:
         """Do as `note_use_of`. `secret`: the text of the key."""
         self.note_use_of(key_digest(secret), key, source)
 
+    def expired_key(self, digest: str) -> ApiKey | None:
+        """Return a key that has expired, if this process has looked for it within CACHE seconds; no read."""
+        key = self._recall(self._keys, digest)
+        return key if key is not None and not key.valid_at(self._now()) else None
+
     def note_use_of(self, digest: str, key: ApiKey, source: str) -> None:
         """Note that a key, as `look_up` returned it, is used now; at most one write per key and hour.
 
@@ -193,6 +200,11 @@ class ApiKeys:
             uses.setdefault(x["pk"]["S"].partition("#")[2], []).append(x)
         listed = [_used(_key(x, id_of_key(digest)), uses.get(digest, [])) for digest, x in found.items()]
         return sorted(listed, key=lambda k: (k.created_at, k.id))
+
+    def heirs(self, account: str) -> list[tuple[str, str]]:
+        """Return which of the account's keys replaced which: the old and the new id of each rotation."""
+        found = self._places.walk(keys.account_pk(account), keys.HEIR_PREFIX)
+        return [(x["sk"]["S"].removeprefix(keys.HEIR_PREFIX), heir) for x in found for heir in sorted(x["heirs"]["SS"])]
 
     def expire_key(self, account: str, key_id: str, at: int, *, by: str = SYSTEM) -> ApiKey | None:
         """Set when a key expires. None: the account has no key of that id.
@@ -269,7 +281,8 @@ class ApiKeys:
         secret, new_digest, new = self._new(account, old.kind, old.scopes, old.name, life, old.networks)
         new = replace(new, proof=old.proof)
         event = audited(account, now, old.id, Act.KEY_ROTATED, by, {"successor": new.id, "expires": ends})
-        actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new), self._heir(old, new)]
+        limits = self._handed_on(account, old.id, new.id)
+        actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new), self._heir(old, new), *limits]
         return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
 
     def revoke_key(self, account: str, key_id: str, *, by: str = SYSTEM) -> bool:
@@ -337,6 +350,14 @@ class ApiKeys:
             "ExpressionAttributeValues": {":heir": {"SS": [new.id]}},
         }
         return {"Update": update}
+
+    def _handed_on(self, account: str, old: str, new: str) -> list[Item]:
+        """Return the actions that copy a key's limits of a day to the key that replaces it."""
+        found, _ = self._places.find([keys.account(account)])
+        rules = rules_of(found[0]) if found else Rules()
+        if old not in rules.keys:
+            return []
+        return limit_updates(self._home, account, rules, replace(rules, keys={**rules.keys, new: rules.keys[old]}))
 
     def _expiry(self, digest: str, key: ApiKey, at: int) -> list[Item]:
         """Return the actions that set when a key ends, if it is as read."""

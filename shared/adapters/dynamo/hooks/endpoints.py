@@ -11,7 +11,7 @@ from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.hooks import keys
-from shared.adapters.dynamo.keys import Key
+from shared.adapters.dynamo.keys import Key, listeners
 from shared.adapters.dynamo.versioned import Versioned
 from shared.domain.audit import Event
 from shared.domain.hooks.endpoint import MAX_ENDPOINTS, Endpoint
@@ -38,7 +38,7 @@ class DynamoEndpoints:
         actions = [
             {"Put": self._items.put(None, endpoint)},
             {"Update": self._listed(endpoint)},
-            {"Update": self._set("ADD", keys.listeners(endpoint.namespace), "namespaces", endpoint.namespace)},
+            {"Update": self._set("ADD", listeners(endpoint.namespace), "namespaces", endpoint.namespace)},
             *self._items.noted(event),
         ]
         try:
@@ -86,7 +86,7 @@ class DynamoEndpoints:
                 *self._items.noted(event),
             ]
             if last:
-                place = keys.listeners(endpoint.namespace)
+                place = listeners(endpoint.namespace)
                 actions.append({"Update": self._set("DELETE", place, "namespaces", endpoint.namespace)})
             if self._db.together(actions):
                 return

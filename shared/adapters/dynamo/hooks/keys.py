@@ -13,13 +13,7 @@
 A namespace is an account's, for its live or its test keys, or `deployment`.
 """
 
-import hashlib
-from typing import Final
-
 from shared.adapters.dynamo.keys import Key, aged, key
-
-LISTS: Final = 16
-"""Items with namespaces that have endpoints."""
 
 
 def endpoint(name: str) -> Key:
@@ -28,12 +22,6 @@ def endpoint(name: str) -> Key:
 
 def endpoints(namespace: str) -> Key:
     return key(f"HN#{namespace}", "LIST")
-
-
-def listeners(namespace: str) -> Key:
-    """Which namespaces have endpoints: the item that this one is in, if it has."""
-    shard = hashlib.sha256(namespace.encode()).digest()[0] % LISTS
-    return key(f"HS#{shard:02d}", "HOOKS")
 
 
 def work(name: str) -> Key:

@@ -2,18 +2,13 @@
 
 from typing import Final
 
-from shared.adapters.dynamo.client import Dynamo, Item
-from shared.adapters.dynamo.hooks import keys
+from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.client import Dynamo
 from shared.domain.hooks.endpoint import UNHEARD_S
 from shared.ports import Clock
 
 KEPT: Final = UNHEARD_S
 """Seconds for which a process remembers which namespaces have endpoints."""
-
-
-def listed(item: Item | None) -> frozenset[str]:
-    """Return the namespaces with endpoints that an item names."""
-    return frozenset(item["namespaces"]["SS"] if item and "namespaces" in item else ())
 
 
 class DynamoListeners:
@@ -35,5 +30,5 @@ class DynamoListeners:
         known = self._known.get(name)
         if known is None or known[0] + KEPT <= now:
             item = self._db.get(self._table, place, consistent=False)
-            known = self._known[name] = (now, listed(item))
+            known = self._known[name] = (now, codec.listed(item))
         return namespace in known[1]

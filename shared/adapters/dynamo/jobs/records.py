@@ -7,8 +7,6 @@ from typing import Final
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
-from shared.adapters.dynamo.hooks.keys import listeners
-from shared.adapters.dynamo.hooks.listeners import listed
 from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.recipients import watermarks
@@ -104,7 +102,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             )
             for job, account, test in wanted
         ]
-        hearing = {name: listeners(name) for _, _, _, name in of}
+        hearing = {name: keys.listeners(name) for _, _, _, name in of}
         wanted_keys = [k for job, held, latest, name in of for k in (job, *held, latest, hearing[name])]
         items, breaker = self._with_breaker(wanted_keys, lane)
         out = []
@@ -116,7 +114,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
                     _is_held(items, held),
                     breaker,
                     watermarks.latest(suppressed) if suppressed is not None else {},
-                    heard=name in listed(items.get(_name(hearing[name]))),
+                    heard=name in codec.listed(items.get(_name(hearing[name]))),
                 )
             )
         return out
@@ -269,13 +267,27 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         reason: str = "",
         strict: bool = False,
         event: Event | None = None,
+        charge: str = "",
     ) -> Changed:
         by = event.actor if event is not None else ""
         heard = self._is_heard(job, change, reason)
         update = transitions.make(
-            self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by, heard=heard
+            self._records,
+            job,
+            change,
+            now,
+            reason,
+            strict=strict,
+            archive=self._archive,
+            by=by,
+            heard=heard,
+            charge=charge,
         )
-        beside = [*reservation.actions(self._ops, job, change), *audit.puts(self._db, self._records, event)]
+        beside = [
+            *reservation.actions(self._ops, job, change),
+            *reservation.given_back(self._records, job, change, now),
+            *audit.puts(self._db, self._records, event),
+        ]
         return self._change_with(job, update, beside) if beside else self._changed(update)
 
     def _is_heard(self, job: Job, change: Change, reason: str = "") -> bool:

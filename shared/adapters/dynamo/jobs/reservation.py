@@ -7,10 +7,14 @@ the credential is free where there is no `jobs`. `turns` are accounts that took 
 from collections.abc import Sequence
 
 from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.accounts.spending import give_back
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import s
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import Change
+from shared.domain.spending.limits import day_of
+from shared.domain.spending.reserved import unpack
+from shared.domain.times import Millis
 
 
 def actions(table: str, job: Job, change: Change) -> list[Item]:
@@ -28,6 +32,21 @@ def actions(table: str, job: Job, change: Change) -> list[Item]:
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
     return [{"Update": update}]
+
+
+def given_back(table: str, job: Job, change: Change, now: Millis) -> list[Item]:
+    """Return the action by which the end of a campaign's job gives back what it holds of its account's limits.
+
+    Args:
+        table: the name of `records`.
+        job: as it ends; its counts are exact.
+        now: Unix milliseconds; what was counted on another day is not given back.
+    """
+    if change is not Change.LOG or not job.charge:
+        return []
+    reserved = unpack(job.charge)
+    unsent = reserved.unsent(job.counts) if reserved.charge.day == day_of(now) else None
+    return [{"Update": give_back(table, unsent)}] if unsent is not None else []
 
 
 def without(table: str, credential: str, jobs: Sequence[str]) -> Item:

@@ -37,6 +37,7 @@ def make(
     archive: int | None = None,
     by: str = "",
     heard: bool = True,
+    charge: str = "",
 ) -> Item:
     """Return the update of one transition of the table.
 
@@ -46,6 +47,7 @@ def make(
         archive: milliseconds after which a job is archived; None: no job is.
         by: the actor who resumes the job; empty for none.
         heard: whether webhooks may hear of the change.
+        charge: what a job that is resumed holds of its account's limits; empty: nothing.
     """
     sources, target = TRANSITIONS[change]
     made = _Transition(
@@ -68,7 +70,7 @@ def make(
             made.stop(now, reason)
             made.mark(heard=heard)
         case Change.RESUME:
-            made.resume(job, by)
+            made.resume(job, by, charge)
         case Change.GIVE_WAY:
             made.assign(["rests_until = :now"], {":now": n(now)})
     if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN, Change.GIVE_WAY):
@@ -112,6 +114,8 @@ class _Transition:
             self.assign(PLACED, placed)
         else:
             self.removes += ["open_pk", "open_sk"]
+        if job.charge:
+            self.removes.append("charge")
 
     def stop(self, now: int, reason: str) -> None:
         """Stop a job, with the reason; the bounce guard stops it only if it was not switched off."""
@@ -128,10 +132,12 @@ class _Transition:
         else:
             self.assign(UNHEARD, {":unheard": {"BOOL": True}})
 
-    def resume(self, job: Job, by: str) -> None:
-        """Let a job begin again, with the actor, if its retry is the one that was read."""
+    def resume(self, job: Job, by: str, charge: str) -> None:
+        """Let a job begin again, with the actor and what it holds of limits, if its retry is the one that was read."""
         self.require(same_retry(job, self.values))
         self.removes.append("retry")
+        if charge:
+            self.assign(["charge = :charge"], {":charge": s(charge)})
         if by:
             self.assign(["resumed_by = :by"], {":by": s(by)})
 
