@@ -192,9 +192,7 @@ class Settings:
                 "public_url": self.public_url,
                 "jobs_days": self.jobs_days,
                 "feedback_timeout": self.feedback_timeout,
-                **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
-                **({"audit_lock_days": self.audit_lock_days} if self.audit_lock_days else {}),
-                **({"archive_days": self.archive_days} if self.archive_days else {}),
+                **self._retention(),
                 **({"small_jobs_apart": True} if self.small_jobs_apart else {}),
                 **({"max_key_days": self.max_key_days} if self.max_key_days else {}),
                 **self._spending(),
@@ -205,6 +203,14 @@ class Settings:
         if len(plain) <= 1500:  # noqa: PLR2004 - plain text while it leaves ample room in Lambda's 4 KB
             return plain
         return "z:" + base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+    def _retention(self) -> dict[str, int]:
+        """Return the days of audit logs and archives that are set."""
+        return {
+            **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
+            **({"audit_lock_days": self.audit_lock_days} if self.audit_lock_days else {}),
+            **({"archive_days": self.archive_days} if self.archive_days else {}),
+        }
 
     def _spending(self) -> dict[str, Any]:
         """Return the limits and prices that are set."""

@@ -375,15 +375,19 @@ class CampaignControl:
             if self._spender is not None and job.charge:
                 self._spender.give_back(unpack(job.charge).charge)
             return made
+        self._start(job, not_before)
+        return Sent(job, answer)
+
+    def _start(self, job: Job, not_before: Millis) -> None:
+        """Have a job started now, or when it is due; 0: it is due now."""
         if not_before:
             self._schedules.hint(job)
-            return Sent(job, answer)
+            return
         try:
             self._planner.plan(job.id)
         except Retriable:
             # The list is sent: an error would have its client send it again. The stream also plans the job.
             _LOG.warning("start left to the stream", extra={"job": job.id})
-        return Sent(job, answer)
 
     def _charged(self, campaign: Campaign, upload: Upload, job: Job) -> Job | Refused:
         """Return the job of a list with what it holds of its account's limits, or why it cannot be sent."""
