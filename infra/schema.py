@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -11,6 +12,7 @@ from shared import contracts
 from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, ID_PREFIX, OPENID, of_domain, of_group
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL as BY_EMAIL
+from shared.domain.channels.lookup import channel_of
 from shared.providers.needs import OWN_SETTINGS, needs_of
 
 MAX_CREDENTIALS: Final = 100
@@ -67,6 +69,22 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
+class QuotaFields(_Model):
+    """One of a credential's `quotas`: so many messages, or segments of SMS, in each period."""
+
+    messages: Annotated[int, Field(ge=1, le=10**12)]
+    per: Literal["hour", "day", "month", "24h"]
+    zone: str = "UTC"
+
+    @model_validator(mode="after")
+    def _zone(self) -> Self:
+        if contracts.Per(self.per) is contracts.Per.SLIDING and "zone" in self.model_fields_set:
+            raise ValueError("zone belongs to a calendar period; 24h slides, in any zone")
+        if self.zone not in available_timezones():
+            raise ValueError(f"zone {self.zone!r} is no name of the IANA database, such as Europe/Paris")
+        return self
+
+
 # change: a setting of `cdk.json`
 class CredentialFields(_Model):
     """One of `credentials`, whose secret lives elsewhere."""
@@ -87,6 +105,18 @@ class CredentialFields(_Model):
     domains: list[str] = []
     number: str = ""
     campaigns: Literal["exclusive", "shared"] = "exclusive"
+    quotas: list[QuotaFields] = []
+    when_full: Literal["next", "wait"] = "next"
+
+    @model_validator(mode="after")
+    def _quotas(self) -> Self:
+        periods = [q.per for q in self.quotas]
+        if twice := [per for i, per in enumerate(periods) if per in periods[:i]]:
+            raise ValueError(f"quotas: two are per {twice[0]}")
+        least = channel_of(self.channel).most_slots
+        if few := [q for q in self.quotas if q.messages < least]:
+            raise ValueError(f"quotas: {few[0].messages} per {few[0].per} is less than one message of {least} segments")
+        return self
 
     @field_validator("stack")
     @classmethod

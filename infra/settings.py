@@ -312,6 +312,8 @@ def _credential(
         domains=tuple(c.domains),
         number=c.number,
         shared=c.campaigns == "shared",
+        quotas=tuple(contracts.Quota(q.messages, contracts.Per(q.per), q.zone) for q in c.quotas),
+        when_full=contracts.WhenFull(c.when_full),
     )
 
 

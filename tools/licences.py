@@ -34,7 +34,7 @@ def licence_of(package: str) -> str:
         PackageNotFoundError: it is not installed.
     """
     found = metadata(package)
-    said = found["License-Expression"] or found["License"] or ""
+    said = found.get("License-Expression") or found.get("License") or ""
     return TOLD.get(package) or (said if _names(said) <= ALLOWED else "")
 
 
@@ -49,7 +49,7 @@ def refused(packages: Iterator[str] | list[str]) -> dict[str, str]:
         try:
             if not licence_of(package):
                 found = metadata(package)
-                out[package] = found["License-Expression"] or found["License"] or "nothing"
+                out[package] = found.get("License-Expression") or found.get("License") or "nothing"
         except PackageNotFoundError:
             out[package] = "not installed"
     return out

@@ -36,6 +36,7 @@ COLUMNS: Final = (
     "breaker",
     "reason",
     "since",
+    "full_until",
 )
 MAX_SECRET: Final = 65_536
 """Bytes, the limit of Secrets Manager."""

@@ -63,5 +63,5 @@ def hours_words(found: Mapping[str, Any]) -> str:
 
 
 def until_words(job: Mapping[str, Any]) -> str:
-    """Return until when a job waits for its hours; empty if it does not."""
-    return str(job.get("until") or "") if job.get("waiting_for") == "hours" else ""
+    """Return until when a job waits for its hours or a quota; empty if it does not."""
+    return str(job.get("until") or "") if job.get("waiting_for") in ("hours", "quota") else ""

@@ -54,7 +54,7 @@ class JobProgress:
     rate: float = field(default=0.0, compare=False)
     eta: str = field(default="", compare=False)
     stop_reason: str = field(default="", compare=False)
-    until: str = ""
+    until: str = field(default="", compare=False)
 
     @property
     def total(self) -> int:
@@ -158,6 +158,7 @@ def as_json(batch_id: str, name: str = "batch_id") -> Screen:
 
     def show(progress: JobProgress) -> None:
         more = {"waiting_for": progress.waiting_for} if progress.waiting_for else {}
+        more |= {"until": progress.until} if progress.until else {}
         emit({name: batch_id, "state": progress.state, "counts": progress.counts, **more})
 
     return show

@@ -24,6 +24,7 @@ WAITS: Final[Mapping[str, str]] = {
     "credential": "another campaign to end",
     "paused": "the end of a pause",
     "breaker": "its provider, which fails",
+    "quota": "a quota, which is used up",
     "retry": "its retry to be prepared",
     "rate": "",
 }

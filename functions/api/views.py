@@ -85,7 +85,8 @@ class JobView(View):
     rate: float | None = Field(description="Messages per second that the route allows.")
     eta: Time | None = Field(description="When the last message goes out, not before; null while none can.")
     waiting_for: WaitingFor | None = Field(
-        description="`credential`: another campaign holds it. `hours`: the hours in which it may be sent."
+        description="`credential`: another campaign holds it. `hours`: the hours in which it may be sent. `quota`: a "
+        "quota of its credentials is used up."
     )
     until: Time | None = Field(description="When what it waits for ends; null if that is not known.")
     hours: HoursView | None = Field(description="When its messages are sent; null: at any time.")

@@ -125,16 +125,20 @@ class StreamReports:
         batch = batch_of(report.body)
         if batch is None:
             return None
-        try:
-            records = read(self._streams, batch)
-        except ClientError as error:
-            if error.response["Error"]["Code"] in GONE:
-                return None
-            raise
+        records = self._records(batch)
         if records is None or any(matches(x, record) for x in self._others for record in records):
             return None
         places = (keys.ledger_place(record["dynamodb"]["Keys"]) for record in records)
         return {place for place in places if place is not None}
+
+    def _records(self, batch: Batch) -> list[Mapping[str, Any]] | None:
+        """Return the records of a batch; None if they can be read no more, or its end did not come."""
+        try:
+            return read(self._streams, batch)
+        except ClientError as error:
+            if error.response["Error"]["Code"] in GONE:
+                return None
+            raise
 
     def settle(self, report: Report) -> None:
         self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=report.receipt)

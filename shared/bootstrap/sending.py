@@ -113,7 +113,11 @@ class SendingLane:
 
     def _stores(self) -> "access.LaneStores":
         d = self.deployment
-        return access.LaneStores(d.records, d.ledgers, d.pacer, d.lanes, lambda: d.standings)
+        return access.LaneStores(d.records, d.ledgers, d.pacer, d.lanes, lambda: d.standings, self._quotas)
+
+    def _quotas(self, credential: str) -> tuple[contracts.Quota, ...]:
+        declared = {c.id: c.quotas for c in self.deployment.settings.credentials}
+        return declared.get(credential, ())
 
     def _renewed(self) -> "Provider | None":
         """Read the secret again since the provider refuses the account; None if it is the same, or cannot be read."""

@@ -17,6 +17,7 @@ from shared.contracts.names import (
     TEST_CREDENTIAL,
     TEST_RATE,
 )
+from shared.contracts.quotas import Quota, WhenFull
 
 MOST_TOGETHER: Final = 10
 """Messages that SQS hands over at once."""
@@ -51,6 +52,14 @@ class Credential:
     """AWS SMS: the own number to which recipients may write, E.164."""
     shared: bool = False
     """Campaigns run side by side, each at its own rate, instead of one after the other."""
+    quotas: tuple[Quota, ...] = ()
+    """Units that it may send in each of these periods."""
+    when_full: WhenFull = WhenFull.NEXT
+
+    @property
+    def overflows(self) -> bool:
+        """Whether messages move to the next credential of their route while a quota is used up."""
+        return self.when_full is WhenFull.NEXT
 
     @property
     def express_workers(self) -> int:
@@ -91,6 +100,8 @@ def _document(c: Credential) -> dict[str, Any]:
         "domains": list(c.domains),
         "number": c.number,
         "shared": c.shared,
+        "quotas": [q.dumps() for q in c.quotas],
+        "when_full": "" if c.overflows else c.when_full.value,
     }
     return {
         "id": c.id,
@@ -103,6 +114,14 @@ def _document(c: Credential) -> dict[str, Any]:
         "per_call": c.per_call,
         **{name: value for name, value in optional.items() if value},
     }
+
+
+def _credential(c: dict[str, Any]) -> Credential:
+    """Read what `_document` wrote, with the fields that this version knows."""
+    listed: dict[str, Any] = {name: tuple(c[name]) for name in ("accounts", "headers", "domains") if name in c}
+    quotas = tuple(Quota.loads(q) for q in c.get("quotas", ()))
+    full = WhenFull(c.get("when_full", WhenFull.NEXT))
+    return Credential(**(c | listed | {"quotas": quotas, "when_full": full}))
 
 
 def compressed(moment: float, since: float, speed: int) -> float:
@@ -173,9 +192,7 @@ class Settings:
                 "public_url": self.public_url,
                 "jobs_days": self.jobs_days,
                 "feedback_timeout": self.feedback_timeout,
-                **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
-                **({"audit_lock_days": self.audit_lock_days} if self.audit_lock_days else {}),
-                **({"archive_days": self.archive_days} if self.archive_days else {}),
+                **self._retention(),
                 **({"small_jobs_apart": True} if self.small_jobs_apart else {}),
                 **({"max_key_days": self.max_key_days} if self.max_key_days else {}),
                 **self._spending(),
@@ -186,6 +203,14 @@ class Settings:
         if len(plain) <= 1500:  # noqa: PLR2004 - plain text while it leaves ample room in Lambda's 4 KB
             return plain
         return "z:" + base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+    def _retention(self) -> dict[str, int]:
+        """Return the days of audit logs and archives that are set."""
+        return {
+            **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
+            **({"audit_lock_days": self.audit_lock_days} if self.audit_lock_days else {}),
+            **({"archive_days": self.archive_days} if self.archive_days else {}),
+        }
 
     def _spending(self) -> dict[str, Any]:
         """Return the limits and prices that are set."""
@@ -206,13 +231,10 @@ class Settings:
         plain = zlib.decompress(base64.b64decode(text[2:])).decode() if text.startswith("z:") else text
         raw = known_fields(cls, json.loads(plain))
         credentials = (known_fields(Credential, c) for c in raw["credentials"])
-        listed = ("accounts", "headers", "domains")
         return cls(
             **{
                 **raw,
-                "credentials": tuple(
-                    Credential(**{**c, **{name: tuple(c[name]) for name in listed if name in c}}) for c in credentials
-                ),
+                "credentials": tuple(map(_credential, credentials)),
                 "routes": {k: tuple(v) for k, v in raw["routes"].items()},
                 **({"notice_clock": tuple(raw["notice_clock"])} if "notice_clock" in raw else {}),
             }

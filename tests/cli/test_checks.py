@@ -1,13 +1,14 @@
 """What the doctor makes of AWS's answers: for each finding one that brings it, and one that does not."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cli.checks import Finding, Level, account, first, secrets, stack
 from infra.settings import MAX_RESERVED, providers
-from shared.contracts import Credential, Settings
+from shared.contracts import Credential, Per, Quota, Settings
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.switches import Switches
 from shared.providers.checks import judge_secret, own_keys
@@ -139,6 +140,23 @@ GOOD: dict[str, Any] = {
 )
 def test_the_account_of_ses(change: dict[str, Any], expected: list[Level]) -> None:
     assert levels(ses.account({**GOOD, **change}, [ONE, TWO], "us-east-1")) == expected
+
+
+@pytest.mark.parametrize(
+    ("quotas", "allowed", "expected"),
+    [
+        ((20_000, 20_000), 50_000.0, [OK]),
+        ((30_000, 30_000), 50_000.0, [ERROR]),
+        ((5_000, 5_000), 50_000.0, [WARNING]),
+        ((5_000, 0), 50_000.0, [OK]),  # the other sends the rest
+        ((60_000, 0), 50_000.0, [ERROR]),
+        ((60_000, 60_000), -1.0, [OK]),
+    ],
+)
+def test_quotas_are_compared_with_those_of_ses(quotas: tuple[int, int], allowed: float, expected: list[Level]) -> None:
+    some = [replace(c, quotas=(Quota(n, Per.SLIDING),) if n else ()) for c, n in zip([ONE, TWO], quotas, strict=True)]
+    answer = {**GOOD, "SendQuota": {"Max24HourSend": allowed, "MaxSendRate": 15.0, "SentLast24Hours": 0.0}}
+    assert levels(ses.account(answer, some, "us-east-1")) == expected
 
 
 def test_senders_need_a_verified_identity_with_dkim() -> None:

@@ -327,7 +327,7 @@ def test_credentials_are_listed_with_their_breakers(run: Run, api: FakeApi, flag
         assert done.lines == items
     else:
         assert [" ".join(row.split()) for row in done.out.splitlines()] == [
-            "id provider channel rate declared rate paused in flight breaker reason since",
+            "id provider channel rate declared rate paused in flight breaker reason since full until",
             "one sendgrid email 50.0 100.0 7 closed",
             "two mailgun email 50.0 100.0 paused 7 open http_503 2026-11-20T09:00:00.000Z",
         ]

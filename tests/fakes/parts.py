@@ -221,7 +221,14 @@ class Parts:
         """Return a new sender of a lane: a worker with a clock or a credential of its own, if given."""
         own = self.recovery if breaker_cache is None else self.recovering(breaker_cache)
         return GroupSender(
-            stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes, lambda: self.standings),
+            stores=LaneStores(
+                self.records,
+                self.ledgers,
+                pacer or self.pacer,
+                self.lanes,
+                lambda: self.standings,
+                lambda other: self.settings.credential(other).quotas,
+            ),
             access=ProviderAccess(self.providers[lane], wire=wire, messages=self.messages),
             credential=declared or self.settings.credential(lane),
             recovery=own,

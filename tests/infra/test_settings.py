@@ -71,6 +71,28 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "one worker": (credential(workers=1), "credentials[0].workers: must be at least 2"),
     "negative bound of a call": (credential(per_call=-1), "credentials[0].per_call: "),
+    "a quota of nothing": (
+        credential(quotas=[{"messages": 0, "per": "day"}]),
+        "quotas[0].messages: must be at least 1",
+    ),
+    "a quota per week": (credential(quotas=[{"messages": 9, "per": "week"}]), "credentials[0].quotas[0].per: must be"),
+    "a quota in no zone": (
+        credential(quotas=[{"messages": 9, "per": "day", "zone": "Mars/Olympus"}]),
+        "quotas[0]: zone 'Mars/Olympus' is no name of the IANA database",
+    ),
+    "24 hours in a zone": (
+        credential(quotas=[{"messages": 9, "per": "24h", "zone": "UTC"}]),
+        "quotas[0]: zone belongs to a calendar period",
+    ),
+    "two quotas per day": (
+        credential(quotas=[{"messages": 9, "per": "day"}, {"messages": 8, "per": "day", "zone": "Asia/Tokyo"}]),
+        "quotas: two are per day",
+    ),
+    "a quota of less than one SMS": (
+        credential(channel="sms", quotas=[{"messages": 5, "per": "hour"}]),
+        "quotas: 5 per hour is less than one message of",
+    ),
+    "overflow misspelt": (credential(when_full="drop"), "when_full: must be 'next' or 'wait'"),
     "nobody may use it": (credential(accounts=[]), "credentials[0].accounts"),
     "plain http": (credential(base_url="http://example.org"), "credentials[0].base_url: 'http://example.org' is not"),
     "not an address": (field(public_url="posthaste"), "public_url: 'posthaste' is not an https address"),
@@ -252,6 +274,19 @@ def test_campaigns_take_turns_unless_they_are_to_share() -> None:
     raw["credentials"][2]["campaigns"] = "both"
     with pytest.raises(SettingsError, match="campaigns"):
         read(raw, known=["sendgrid"])
+
+
+def test_quotas_reach_the_functions_as_declared() -> None:
+    raw = copy.deepcopy(SETTINGS)
+    none = read(raw, known=["sendgrid"]).settings
+    assert "quotas" not in none.dumps()
+    assert "when_full" not in none.dumps()
+    declared = [{"messages": 50_000, "per": "day", "zone": "America/Los_Angeles"}, {"messages": 200, "per": "24h"}]
+    raw["credentials"][1] |= {"quotas": declared, "when_full": "wait"}
+    told = contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps()).credentials[1]
+    day = contracts.Quota(50_000, contracts.Per.DAY, "America/Los_Angeles")
+    assert told.quotas == (day, contracts.Quota(200, contracts.Per.SLIDING))
+    assert (told.overflows, told.when_full) == (False, contracts.WhenFull.WAIT)
 
 
 def test_settings_reach_the_functions_as_declared() -> None:

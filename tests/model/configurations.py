@@ -9,6 +9,8 @@ from tests.model.digests.windows import Digests
 from tests.model.hooks import configurations as hooks
 from tests.model.notices.configurations import LEFT_OUT, NOTICES, NoticeWorld, left_out
 from tests.model.notices.configurations import SMALL as SMALL_NOTICES
+from tests.model.quotas import configurations as quotas
+from tests.model.quotas.spending import Spending
 from tests.model.state import Budget
 from tests.model.world import World
 
@@ -316,16 +318,17 @@ SABOTAGED: Final = {
 """A rule to the world in which leaving it out breaks something."""
 
 
-AnyWorld = World | Circuit | NoticeWorld | Digests | hooks.HookWorld
+AnyWorld = World | Circuit | NoticeWorld | Digests | hooks.HookWorld | Spending
 TASKS: Final[dict[str, AnyWorld]] = {
     **WORLDS,
     **{f"breaker: {k}": v for k, v in CIRCUITS.items()},
     **{f"notices: {k}": v for k, v in NOTICES.items()},
     **{f"digests: {k}": v for k, v in digests.DIGESTS.items()},
     **{f"hooks: {k}": v for k, v in hooks.HOOKS.items()},
+    **{f"quotas: {k}": v for k, v in quotas.QUOTAS.items()},
 }
 """All that is searched whole."""
-RULES: Final = (*SABOTAGED, *BROKEN, *LEFT_OUT, *digests.LEFT_OUT, *hooks.LEFT_OUT)
+RULES: Final = (*SABOTAGED, *BROKEN, *LEFT_OUT, *digests.LEFT_OUT, *hooks.LEFT_OUT, *quotas.LEFT_OUT)
 
 
 def sabotaged(rule: str) -> AnyWorld:
@@ -336,6 +339,8 @@ def sabotaged(rule: str) -> AnyWorld:
         return digests.left_out(rule)
     if rule in hooks.LEFT_OUT:
         return hooks.left_out(rule)
+    if rule in quotas.LEFT_OUT:
+        return quotas.left_out(rule)
     if rule in BROKEN:
         return replace(BROKEN[rule], without=frozenset({rule}))
     world = SABOTAGED[rule]
@@ -357,6 +362,7 @@ SMALL: Final = (
     *(f"notices: {name}" for name in SMALL_NOTICES),
     *(f"digests: {name}" for name in digests.SMALL),
     *(f"hooks: {name}" for name in hooks.SMALL),
+    *(f"quotas: {name}" for name in quotas.SMALL),
 )
 """Worlds that all tests search whole."""
 QUICK: Final = (

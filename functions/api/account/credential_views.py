@@ -21,6 +21,15 @@ class BreakerView(View):
     since: Time | None = Field(description="When it was opened, or closed again; null if it never opened.")
 
 
+class QuotaView(View):
+    """A limit of a credential in each period."""
+
+    messages: int = Field(description="Messages, or segments of SMS, in each period.")
+    per: Literal["hour", "day", "month", "24h"] = Field(description="`24h` slides.")
+    zone: str = Field(description="Whose local clock begins the period.")
+    used: int = Field(description="Of the present period; near its end also what counts in the next.")
+
+
 class CredentialView(View):
     """A provider account that is open to the account."""
 
@@ -34,6 +43,10 @@ class CredentialView(View):
     in_flight: int = Field(description="Messages whose time slots are reserved and not yet past.")
     breaker: BreakerView
     paused: bool = Field(description="By an operator: nothing is sent through it.")
+    quotas: list[QuotaView] = Field(default_factory=list, description="Empty if none is declared.")
+    full_until: Time | None = Field(
+        default=None, description="A quota, or its provider's own, is used up until then; null while none is."
+    )
 
 
 class CredentialPage(View):
@@ -66,4 +79,9 @@ def credential_view(credential: Credential, state: CredentialState) -> Credentia
             since=at(state.breaker.since),
         ),
         paused=state.switches.paused,
+        quotas=[
+            QuotaView(messages=q.messages, per=q.per.value, zone=q.zone, used=q.messages - left)
+            for q, left in state.left(credential.quotas)
+        ],
+        full_until=at(state.full_until if state.full else 0),
     )

@@ -20,6 +20,7 @@ from shared.domain.content.content import Content
 from shared.domain.hours.hours import Hours
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
+from shared.domain.lanes.estimates import Capacity, finished
 from shared.domain.lists import gaps
 from shared.domain.lists.header import why_absent
 from shared.domain.spending.limits import Charge, Exceeded
@@ -313,14 +314,18 @@ class CampaignControl:
         checkpoint = upload.checkpoint
         waiting = checkpoint.counts.accepted - sum((upload.skipped or {}).values()) if checkpoint else 0
         slots = channel_of(campaign.channel).slots(campaign.message.body)
-        rate = order.rate or self._settings.credential(campaign.credential).rate
+        credential = self._settings.credential(campaign.credential)
         begin = max(self._now(), order.not_before)
-        needs = round(1000 * waiting * slots / rate)
-        days = (needs if campaign.hours is None else campaign.hours.after(begin, needs) - begin) / DAY_MS
+        rate = order.rate or credential.rate
+        ends = 1000 * finished(waiting * slots, [Capacity(rate, credential.quotas)], begin / 1000)
+        if campaign.hours is not None:
+            ends = max(ends, campaign.hours.after(begin, round(1000 * waiting * slots / rate)))
+        days = (ends - begin) / DAY_MS
         left = (upload.ttl * 1000 - begin) / DAY_MS
         if days <= left:
             return None
-        sentence = f"Sending takes {days:.1f} days at this rate, and the list is kept for {left:.1f} more days."
+        within = "at this rate and within the quotas" if credential.quotas else "at this rate"
+        sentence = f"Sending takes {days:.1f} days {within}, and the list is kept for {left:.1f} more days."
         return Refused(Reason.TAKES_TOO_LONG, (("rate", sentence),))
 
     def _bounces(self, campaign: Campaign) -> bool:
@@ -373,15 +378,19 @@ class CampaignControl:
             if self._spender is not None and job.charge:
                 self._spender.give_back(unpack(job.charge).charge)
             return made
+        self._start(job, not_before)
+        return Sent(job, answer)
+
+    def _start(self, job: Job, not_before: Millis) -> None:
+        """Have a job started now, or when it is due; 0: it is due now."""
         if not_before:
             self._schedules.hint(job)
-            return Sent(job, answer)
+            return
         try:
             self._planner.plan(job.id)
         except Retriable:
             # The list is sent: an error would have its client send it again. The stream also plans the job.
             _LOG.warning("start left to the stream", extra={"job": job.id})
-        return Sent(job, answer)
 
     def _charged(self, campaign: Campaign, upload: Upload, job: Job) -> Job | Refused:
         """Return the job of a list with what it holds of its account's limits, or why it cannot be sent."""

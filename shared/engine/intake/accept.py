@@ -204,10 +204,8 @@ class Acceptor:
             ValueError: the route is empty, or a run of notices has several chunks. Or there is no recipient to send to,
                 except for a digest, whose job records that.
         """
-        if not request.route or not _wanted(request):
-            raise ValueError("a job needs a route and a recipient that is not skipped")
+        parts = self._checked(request)
         now = int(self._clock.now() * 1000)
-        parts = list(self._parts(request))
         request = _zoned(request, parts)
         begin = begin_of(request.hours, max(now, request.not_before))
         counted_later = len(parts) == 1 and begin <= now and _counted_later(request)
@@ -215,8 +213,6 @@ class Acceptor:
         job_id = small_id(new_id(now)) if small else new_id(now)
         ttl = (begin + self._settings.kept_days * DAY_MS) // 1000
         chunks = [Chunk(job_id, i, part, ttl, zone) for i, (part, zone) in enumerate(parts)]
-        if request.kind == NOTICE and len(chunks) > 1:
-            raise ValueError("a run of notices has a single chunk: its notices know their places there")
         usable = self._breaker_cache.open_to(request.route)
         begins = usable[:1] if request.ordered else usable
         ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]
@@ -224,6 +220,15 @@ class Acceptor:
         if counted_later:
             ledgers = [replace(x, uncounted=x.folded) for x in ledgers]
         return PreparedJob(job, chunks, ledgers)
+
+    def _checked(self, request: BatchRequest) -> list[tuple[tuple[Recipient, ...], str]]:
+        """Return the recipients of each chunk with their zone. Raises as `prepare`."""
+        if not request.route or not _wanted(request):
+            raise ValueError("a job needs a route and a recipient that is not skipped")
+        parts = list(self._parts(request))
+        if request.kind == NOTICE and len(parts) > 1:
+            raise ValueError("a run of notices has a single chunk: its notices know their places there")
+        return parts
 
     def _parts(self, request: BatchRequest) -> Iterator[tuple[tuple[Recipient, ...], str]]:
         """Yield the recipients of each chunk with their zone: with hours in their own zones, each chunk has one."""

@@ -216,12 +216,17 @@ class GroupSender(Sender):
         group.leave(place, partial(self.work, *small.place, owner=small.owner, deadline=group.deadline))
 
     def _apart(self, group: _Group, place: int, lease: Lease) -> None:
-        """Leave a lease to the pool, by itself."""
+        """Leave a lease to the pool, by itself; one that was not begun begins anew, and its units come back."""
         if lease.unbegun is None:
             group.leave(place, self._serve, lease, group.deadline)
-        else:
-            x = lease.ledger
-            self._begin_apart(group, place, _Small((x.job, x.chunk), x.owner))
+            return
+        x, unused = lease.ledger, lease.unused
+
+        def begin() -> PointerResult:
+            self._slot_client.give_back(unused)
+            return self.work(x.job, x.chunk, owner=x.owner, deadline=group.deadline)
+
+        group.leave(place, begin)
 
     def _composed(self, loaded: Loaded | None) -> Composition | None:
         """Return a content compiled; it is not kept, as nothing else has it."""
@@ -237,8 +242,8 @@ class GroupSender(Sender):
         for i, lease in leases.items():
             own = self._pace(lease)
             wanted = self._wanted(lease, own)
-            alike = pace is None or own == pace
-            if wanted is None or not alike or count + wanted.count > own.window or first + wanted.slots > own.room:
+            alike, most = pace is None or own == pace, self._within(own)
+            if wanted is None or not alike or count + wanted.count > most.window or first + wanted.slots > most.room:
                 self._apart(group, i, lease)
                 continue
             pace = own
@@ -249,7 +254,7 @@ class GroupSender(Sender):
 
     def _wanted(self, lease: Lease, pace: Pace) -> Wanted | None:
         """Return what a plain lease takes of the slots; None if it is not plain, or its message cannot be made now."""
-        if pace.period or not self._admission.closed or self._admission.narrow(pace) != pace:
+        if pace.period or not self._admission.closed or self._admission.narrow(pace) != pace or self._is_full(lease):
             return None
         try:
             wanted = lease.wanted(pace)
@@ -293,20 +298,33 @@ class GroupSender(Sender):
             return None
         try:
             slots = self._slot_client.reserve(
-                wanted, rate, ahead=self._ahead(rate), until=until, job=hints[0].job, hint=together(hints)
+                wanted,
+                rate,
+                ahead=self._ahead(rate),
+                until=until,
+                job=hints[0].job,
+                hint=together(hints),
+                units=sum(m.wanted.units for m in members),
+                least=members[0].wanted.least,
             )
         except Exception as fault:  # noqa: BLE001 - the result of each: all come again
             for m in members:
                 self._end_by_fault(group, m, fault)
             return None
         if slots.count == wanted:
+            for m in members:
+                m.lease.counted(slots, m.wanted.units)
             return slots
+        self._leave_without(group, members, slots, rate)
+        return None
+
+    def _leave_without(self, group: _Group, members: Sequence[_Member], slots: Slots, rate: Pace) -> None:
+        """Leave members to the pool that got no slots. `slots`: they say why."""
         for m in members:
             if self._refused(m.lease, slots, rate):
                 self._end_unclaimed(group, m)
             else:  # at the rate that is set now
                 self._apart(group, m.place, m.lease)
-        return None
 
     def _end_unclaimed(self, group: _Group, m: _Member) -> None:
         """End a lease that claims nothing; one that was not begun is left to whom decides for a single pointer."""
@@ -392,6 +410,7 @@ class GroupSender(Sender):
         for m in members:
             if m.place in ends and m.lease.job.id in ended:
                 self._call_counters.include(m.lease.count)
+                self._slot_client.give_back(m.lease.unused)
                 results[m.place] = PointerResult.SENT
             else:
                 results[m.place] = self._told_alone(m)

@@ -310,7 +310,7 @@ class Tracker:
 
     def _folding(self, job: Job, ledger: Ledger, credential: str, words: Sequence[Said]) -> _Folding | None:
         """Return good news about a small job that has ended, of which no webhook hears: nothing else follows it."""
-        if not is_small(job.id) or job.state is not JobState.LOGGED or job.retry or not self._is_quiet(job):
+        if not self._is_over(job):
             return None
         if any(kind not in GOOD for _, kind, _ in words):
             return None
@@ -319,6 +319,10 @@ class Tracker:
         if joined is None or joined.status is not LedgerStatus.DONE:
             return None
         return _Folding(job, ledger, joined, states, [word for _, _, word in words])
+
+    def _is_over(self, job: Job) -> bool:
+        """Tell whether a job is a small one that has ended, and of which no webhook hears."""
+        return is_small(job.id) and job.state is JobState.LOGGED and not job.retry and self._is_quiet(job)
 
     def _is_quiet(self, job: Job) -> bool:
         return self._listeners is not None and not self._listeners.has(job.namespace)

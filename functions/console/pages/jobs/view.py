@@ -18,6 +18,7 @@ WAITS: Final = {
     "paused": "the end of a pause",
     "credential": "its turn: another campaign has the credential",
     "breaker": "its providers, which fail at present",
+    "quota": "a quota of its provider, which is used up",
     "rate": "its turn within the rate",
     "retry": "its retry, which is being prepared",
 }

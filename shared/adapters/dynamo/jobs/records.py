@@ -108,11 +108,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         out = []
         for job, held, latest, name in of:
             found, suppressed = items.get(_name(job)), items.get(_name(latest))
-            paused = any("paused" in x or "suspended" in x for k in held if (x := items.get(_name(k))) is not None)
             out.append(
                 Control(
                     codec.job(found) if found is not None else None,
-                    paused,
+                    _is_held(items, held),
                     breaker,
                     watermarks.latest(suppressed) if suppressed is not None else {},
                     codec.quiet(items.get(_name(held[0]), {})),
@@ -409,3 +408,8 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
 def _name(item: Item) -> _Name:
     """Return the key of an item, or a key itself, as a name in a table of items."""
     return item["pk"]["S"], item["sk"]["S"]
+
+
+def _is_held(items: Mapping[_Name, Item], controls: Iterable[keys.Key]) -> bool:
+    """Tell whether one of some controls that were read has paused or suspended what is below it."""
+    return any("paused" in x or "suspended" in x for k in controls if (x := items.get(_name(k))) is not None)
