@@ -85,12 +85,15 @@ const older = (value) => {
   return some[0].$ref ? { ...out, allOf: some } : { ...some[0], ...out };
 };
 
+// This page and its neighbours are not listed: of 127 operations or more, the component shows only the first three.
+const OWN = new Set(["/docs", "/errors", "/openapi.json"]);
 const samples = new Map();
 const prepared = (found) => {
   for (const [path, methods] of Object.entries(found.paths))
     for (const [method, operation] of Object.entries(methods))
       samples.set(operation.operationId, samplesOf(method.toUpperCase(), path, operation));
   const { webhooks, ...rest } = found;
+  rest.paths = Object.fromEntries(Object.entries(rest.paths).filter(([path]) => !OWN.has(path)));
   return { ...older(rest), openapi: "3.0.3", servers: [{ ...found.servers[0], url: base }] };
 };
 
