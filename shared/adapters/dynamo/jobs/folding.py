@@ -33,13 +33,24 @@ def fold_all(db: Dynamo, tables: JobTables, ledgers: Sequence[Ledger], job: Job)
     try:
         db.call("transact_write_items", TransactItems=_folds(tables, job, changes))
     except Cancelled as lost:
-        moved = [i for i, code in enumerate(lost.codes) if code == "ConditionalCheckFailed"]
-        if not moved:
-            raise
-        if moved[-1] >= len(changes):
-            return dict.fromkeys(x.chunk for x in ledgers)  # the job has gone
-        return {changes[i][0].chunk: ledger_writes.stored(lost.items[i]) for i in moved}
+        return _as_stored(lost, [old.chunk for old, _, _ in changes]) or dict.fromkeys(x.chunk for x in ledgers)
     return {}
+
+
+def _as_stored(lost: Cancelled, chunks: Sequence[int]) -> Mapping[int, Ledger | None]:
+    """Return the ledgers that have changed, as they are now; none if the job has gone.
+
+    Args:
+        lost: the cancelled transaction, whose first actions are about the ledgers.
+        chunks: their numbers.
+
+    Raises:
+        Cancelled: for another reason.
+    """
+    moved = [i for i, code in enumerate(lost.codes) if code == FAILED]
+    if not moved:
+        raise lost
+    return {} if moved[-1] >= len(chunks) else {chunks[i]: ledger_writes.stored(lost.items[i]) for i in moved}
 
 
 def _folds(tables: JobTables, job: Job, changes: Sequence[tuple[Ledger, Ledger, Sequence[int]]]) -> list[Item]:
