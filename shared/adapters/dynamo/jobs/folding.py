@@ -42,7 +42,7 @@ def _as_stored(lost: Cancelled, chunks: Sequence[int]) -> Mapping[int, Ledger | 
 
     Args:
         lost: the cancelled transaction, whose first actions are about the ledgers.
-        chunks: their numbers.
+        chunks: the numbers of these, in the order of the actions.
 
     Raises:
         Cancelled: for another reason.
