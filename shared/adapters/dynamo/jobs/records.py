@@ -410,6 +410,6 @@ def _name(item: Item) -> _Name:
     return item["pk"]["S"], item["sk"]["S"]
 
 
-def _is_held(items: Mapping[_Name, Item], controls: Iterable[keys.Key]) -> bool:
-    """Tell whether one of some controls that were read has paused or suspended what is below it."""
-    return any("paused" in x or "suspended" in x for k in controls if (x := items.get(_name(k))) is not None)
+def _is_held(items: Mapping[_Name, Item], held: Iterable[keys.Key]) -> bool:
+    """Tell whether one of the items of some keys says that an account or everything is paused."""
+    return any("paused" in x or "suspended" in x for k in held if (x := items.get(_name(k))) is not None)
