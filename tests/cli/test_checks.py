@@ -74,7 +74,7 @@ def test_five_thousand_single_messages_a_second_are_too_many_for_a_table() -> No
     five = Settings("dev", (Credential("fast", "sendgrid", "email", 5000),), {})
     found = account.writes({"Quota": {"Value": 40_000.0}}, five)
     assert levels(found) == [WARNING]
-    assert "2,500 in batches and campaigns, and 70,000 as single messages" in found.says
+    assert "2,500 in batches and campaigns, and 65,000 as single messages" in found.says
     assert "2,857 of those a second, a new one 286" in found.says
     assert "--desired-value 70000" in found.do
 
