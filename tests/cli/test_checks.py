@@ -75,8 +75,8 @@ def test_five_thousand_single_messages_a_second_are_too_many_for_a_table() -> No
     found = account.writes({"Quota": {"Value": 40_000.0}}, five)
     assert levels(found) == [WARNING]
     assert "2,500 in batches and campaigns, and 65,000 as single messages" in found.says
-    assert "2,857 of those a second, a new one 286" in found.says
-    assert "--desired-value 70000" in found.do
+    assert "3,077 of those a second, a new one 308" in found.says
+    assert "--desired-value 65000" in found.do
 
 
 def test_rates_above_what_express_workers_send_are_a_warning_with_the_workers_that_would() -> None:

@@ -38,7 +38,7 @@ def fold_all(db: Dynamo, tables: JobTables, ledgers: Sequence[Ledger], job: Job)
 
 
 def _as_stored(lost: Cancelled, chunks: Sequence[int]) -> Mapping[int, Ledger | None]:
-    """Return the ledgers that have changed, as they are now; none if the job has gone.
+    """Return the ledgers that have changed, as they are now; none if there is no job any more.
 
     Args:
         lost: the cancelled transaction, whose first actions are about the ledgers.
