@@ -243,7 +243,7 @@ MUTANTS: Final = (
         "tests/contracts/test_ends.py::test_jobs_end_together_as_each_would_by_itself[small jobs]",
     ),
     Mutant(
-        "what changes in a small job wakes nobody",
+        "the stream of small jobs folds nothing",
         7,
         "shared/adapters/dynamo/jobs/ledgers.py",
         'if image is not None and ("cells" in image or "l_dirty" in image):',

@@ -20,7 +20,7 @@ SMALL: Final = [
         f"{_CONTRACT}::test_a_job_that_is_no_longer_active_is_not_begun[dynamo-stop]",
     ),
     Mutant(
-        "whoever has begun a small job, it is ours",
+        "a worker takes a small job that another began",
         1,
         _RECORDS,
         "or not stored.held_by(claimed.owner, claimed.epoch)",
@@ -28,7 +28,7 @@ SMALL: Final = [
         f"{_CONTRACT}::test_of_two_that_read_the_same_one_begins[dynamo]",
     ),
     Mutant(
-        "a small job that was begun by a lost answer is nobody's",
+        "a worker drops a small job if it missed the answer",
         1,
         _RECORDS,
         "return (codec.job(item), stored) if stored.seq == claimed.seq else None",
