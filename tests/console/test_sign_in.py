@@ -103,7 +103,7 @@ def test_a_sign_in_ends_in_the_browser_that_began_it(console: Console, clock: Fa
     if change == "state":
         state = "another"
     elif change == "cookie":
-        console.cookies[SIGNING_IN] = console.cookies[SIGNING_IN][:-2] + "AA"
+        console.cookies[SIGNING_IN] = console.cookies[SIGNING_IN].swapcase()
     elif change == "none":
         console.cookies.clear()
     else:
