@@ -160,7 +160,7 @@ storm: setup ## two campaigns of SIZE (default 8000) through a provider of its o
 	POSTHASTE_LOCAL=.local/storm $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills storm \
 		--size $(or $(SIZE),8000) --within $(or $(WITHIN),240) $(if $(SEED),--seed $(SEED))
 
-singles-proof: setup ## MESSAGES (default 5000) single messages of two accounts through two providers, one of which fails a tenth of its calls; senders, loggers and trackers killed KILLS times each (default 12); prints figures
+singles-proof: setup ## MESSAGES (default 5000) single messages of two accounts through two providers, one of which fails a tenth of its calls; senders, planners and trackers killed KILLS times each (default 12); prints figures
 	POSTHASTE_LOCAL=.local/singles $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills singles \
 		--messages $(or $(MESSAGES),5000) --kills $(or $(KILLS),12) $(if $(SEED),--seed $(SEED))
 

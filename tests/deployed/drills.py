@@ -110,7 +110,7 @@ SCENARIOS: Final = {
         {"messages": 5_000, "rate": 40.0, "kills": 12, "within": 240.0},
         {"messages": 300, "rate": 15.0, "kills": 2, "within": 240.0, "seed": 3},
         promises=(1, 3),
-        happens=("send", "log", "track"),
+        happens=("send", "plan", "track"),
         seconds=900,
     ),
     "storm": Scenario(

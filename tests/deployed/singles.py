@@ -1,4 +1,4 @@
-"""Single messages of two accounts through two providers, while `kill -9` ends senders, loggers and trackers by turns.
+"""Single messages of two accounts through two providers, while `kill -9` ends senders, planners and trackers by turns.
 
 One provider is a program of its own that fails a tenth of its calls (`storm_provider.py`); the other one is the
 simulator's. All times are as shipped. In the end each message has been taken once at the most, its log says why if no
@@ -28,7 +28,8 @@ FAILING: Final = "stormy"
 HEALTHY: Final = "rate-150"
 FAILS: Final = 0.1
 """Share of the calls of the failing provider."""
-FUNCTIONS: Final = ("log", "track")
+FUNCTIONS: Final = ("plan", "track")
+"""What folds the ledgers of small jobs, and what takes the word of providers."""
 VICTIMS: Final = (FAILING, *FUNCTIONS, HEALTHY, *FUNCTIONS)
 """Lanes, of which a sender is killed, and functions, in the order of their kills."""
 LATER: Final = 1.0
@@ -75,7 +76,7 @@ class Singles(Drill):
         seed: of the failures, and of when to kill.
         messages: of both accounts.
         rate: posts a second.
-        kills: of senders, loggers and trackers each.
+        kills: of senders, planners and trackers each.
         provider: serves the lane that fails.
     """
 
@@ -276,7 +277,7 @@ def run(running: Running, seed: int, *, messages: int, rate: float, kills: int, 
         seed: of the failures, and of when to kill.
         messages: of both accounts.
         rate: posts a second.
-        kills: of senders, loggers and trackers each.
+        kills: of senders, planners and trackers each.
         within: seconds from the last 202 to the last message's first call, at the most.
     """
     inside, api, _ = running
