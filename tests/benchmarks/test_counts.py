@@ -213,5 +213,5 @@ def test_a_destination_of_a_finished_message_costs_few_writes_and_calls() -> Non
 @pytest.mark.slow
 def test_to_show_how_a_destination_ended_takes_two_reads() -> None:
     tally = finished.showing(10)
-    assert tally.wru == 0
+    assert tally.wru <= 1, "the audit log says once that a client has read a person's data"
     assert tally.aws_calls <= 2 * 10 + 5

@@ -41,8 +41,8 @@ def test_a_key_has_networks_which_are_shown_and_changed(run: Run, account: str) 
     heir = run("key", "rotate", account, key["key_id"], "--json").json
     assert heir["networks"] == ["192.0.2.0/24"]
     assert "every network" in run("key", "networks", account, key["key_id"], "--everywhere").out
-    (told,) = [x["data"] for x in run("audit", account, "--action", "key.networks_changed", "--json").lines][:1]
-    assert told == {"networks": "", "before": "192.0.2.0/24"}
+    told = [x["data"] for x in run("audit", account, "--action", "key.networks_changed", "--json").lines]
+    assert {"networks": "", "before": "192.0.2.0/24"} in told
 
 
 @pytest.mark.parametrize(
