@@ -277,11 +277,10 @@ def _limits(declared: LimitFields) -> dict[str, int]:
 
 def _prices(declared: PriceFields) -> dict[str, dict[str, int]]:
     """Return the prices of messages in millionths, by channel and country."""
-    email = {} if declared.email is None else {"*": declared.email}
-    tables = {"email": email, "sms": declared.sms, "voice": declared.voice, "whatsapp": declared.whatsapp}
+    tables = declared.model_dump(exclude_none=True).items()
     return {
         channel: {country: round(price * contracts.MICRO) for country, price in table.items()}
-        for channel, table in tables.items()
+        for channel, table in ((name, said if isinstance(said, dict) else {"*": said}) for name, said in tables)
         if table
     }
 
@@ -312,7 +311,7 @@ def _credential(
         domains=tuple(c.domains),
         number=c.number,
         shared=c.campaigns == "shared",
-        quotas=tuple(contracts.Quota(q.messages, contracts.Per(q.per), q.zone) for q in c.quotas),
+        quotas=tuple(contracts.CredentialQuota(q.messages, contracts.Per(q.per), q.zone) for q in c.quotas),
         when_full=contracts.WhenFull(c.when_full),
     )
 

@@ -33,9 +33,18 @@ def licence_of(package: str) -> str:
     Raises:
         PackageNotFoundError: it is not installed.
     """
-    found = metadata(package)
-    said = found.get("License-Expression") or found.get("License") or ""
+    said = said_of(package)
     return TOLD.get(package) or (said if _names(said) <= ALLOWED else "")
+
+
+def said_of(package: str) -> str:
+    """Return the licence that an installed package's metadata have, in any form; empty: none.
+
+    Raises:
+        PackageNotFoundError: it is not installed.
+    """
+    found = metadata(package)
+    return next(filter(None, (found[x] for x in ("License-Expression", "License") if x in found)), "")
 
 
 def _names(expression: str) -> set[str]:
@@ -48,8 +57,7 @@ def refused(packages: Iterator[str] | list[str]) -> dict[str, str]:
     for package in packages:
         try:
             if not licence_of(package):
-                found = metadata(package)
-                out[package] = found.get("License-Expression") or found.get("License") or "nothing"
+                out[package] = said_of(package) or "nothing"
         except PackageNotFoundError:
             out[package] = "not installed"
     return out

@@ -4,7 +4,7 @@ from datetime import date
 
 from pydantic import Field
 
-from functions.api.jobs.hours import HoursView, hours_view
+from functions.api.jobs.hours import SendingHoursView, hours_view
 from functions.api.requests import SCOPES
 from shared.contracts import Settings
 from shared.domain.jobs.feedback import ProviderEventKind
@@ -89,7 +89,7 @@ class JobView(View):
         "quota of its credentials is used up."
     )
     until: Time | None = Field(description="When what it waits for ends; null if that is not known.")
-    hours: HoursView | None = Field(description="When its messages are sent; null: at any time.")
+    hours: SendingHoursView | None = Field(description="When its messages are sent; null: at any time.")
     created_at: Time
     scheduled_at: Time | None
     stopped_at: Time | None = Field(description="When it was last stopped. A resume keeps it.")

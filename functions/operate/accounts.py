@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from functions.operate.call import Call, OperateBody, OperateQuery, OperateView, Why, route
 from functions.operate.services import OperateServices
 from shared.domain.accounts import MAX_NAME, Account, is_account_id
-from shared.domain.campaigns.approval import MOST_ROWS, Limit, Who
+from shared.domain.campaigns.approval import MOST_ROWS, ApprovalLimit, Who
 from shared.domain.channels.lookup import CHANNELS
 from shared.domain.hours.openings import InvalidHoursError, quiet
 from shared.domain.hours.zones import is_zone
@@ -227,7 +227,7 @@ def set_region(call: Call[Nothing, RegionChange]) -> Answer:
 def set_limit(call: Call[Nothing, LimitChange]) -> Answer:
     """Set from how many rows on an account's lists wait for approval; an operator needs no second person."""
     whose, above = owner_of(call), call.body.above
-    limit = Limit() if above is None else Limit(True, above)
+    limit = ApprovalLimit() if above is None else ApprovalLimit(True, above)
     call.services.approvals.limit(whose, limit, Who(call.key.id), operator=True)
     return AccountLimit(account_id=whose, above=above).answer()
 

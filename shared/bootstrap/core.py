@@ -130,7 +130,7 @@ class Core:
     """What signs unsubscription links."""
     dns = part(lambda d: dns.DnsResolver(d.env.get(contracts.ENV_DNS, "")))
 
-    def direct(self, service: "direct.Service") -> Any:
+    def direct(self, service: "direct.AwsService") -> Any:
         """Return a client that takes less processor time."""
         url, region = self.aws.endpoint(service.name)
         sleep = steps.sleeper(self.clock)

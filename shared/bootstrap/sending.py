@@ -115,7 +115,7 @@ class SendingLane:
         d = self.deployment
         return access.LaneStores(d.records, d.ledgers, d.pacer, d.lanes, lambda: d.standings, self._quotas)
 
-    def _quotas(self, credential: str) -> tuple[contracts.Quota, ...]:
+    def _quotas(self, credential: str) -> tuple[contracts.CredentialQuota, ...]:
         declared = {c.id: c.quotas for c in self.deployment.settings.credentials}
         return declared.get(credential, ())
 

@@ -23,7 +23,7 @@ class WhenFull(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
+class CredentialQuota:
     """So many units in each period: messages, or segments of SMS. `zone`: has its clock; 24 hours have none."""
 
     messages: int
@@ -35,6 +35,6 @@ class Quota:
         return {"messages": self.messages, "per": self.per.value, "zone": self.zone}
 
     @classmethod
-    def loads(cls, raw: dict[str, Any]) -> "Quota":
+    def loads(cls, raw: dict[str, Any]) -> "CredentialQuota":
         """Read what `dumps` wrote."""
         return cls(raw["messages"], Per(raw["per"]), raw.get("zone", "UTC"))

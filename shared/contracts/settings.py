@@ -17,7 +17,7 @@ from shared.contracts.names import (
     TEST_CREDENTIAL,
     TEST_RATE,
 )
-from shared.contracts.quotas import Quota, WhenFull
+from shared.contracts.quotas import CredentialQuota, WhenFull
 
 MOST_TOGETHER: Final = 10
 """Messages that SQS hands over at once."""
@@ -52,7 +52,7 @@ class Credential:
     """AWS SMS: the own number to which recipients may write, E.164."""
     shared: bool = False
     """Campaigns run side by side, each at its own rate, instead of one after the other."""
-    quotas: tuple[Quota, ...] = ()
+    quotas: tuple[CredentialQuota, ...] = ()
     """Units that it may send in each of these periods."""
     when_full: WhenFull = WhenFull.NEXT
 
@@ -119,7 +119,7 @@ def _document(c: Credential) -> dict[str, Any]:
 def _credential(c: dict[str, Any]) -> Credential:
     """Read what `_document` wrote, with the fields that this version knows."""
     listed: dict[str, Any] = {name: tuple(c[name]) for name in ("accounts", "headers", "domains") if name in c}
-    quotas = tuple(Quota.loads(q) for q in c.get("quotas", ()))
+    quotas = tuple(CredentialQuota.loads(q) for q in c.get("quotas", ()))
     full = WhenFull(c.get("when_full", WhenFull.NEXT))
     return Credential(**(c | listed | {"quotas": quotas, "when_full": full}))
 

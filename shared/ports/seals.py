@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from shared.domain.auditing.seals import LoggedEntry, Seal
+    from shared.domain.auditing.seals import AuditSeal, LoggedEntry
     from shared.domain.times import Millis
 
 
@@ -19,13 +19,13 @@ class Seals(Protocol):
     def logs(self) -> Iterator[str]:
         """Walk the names of all logs: each account's namespaces, and the deployment's own."""
 
-    def last(self, log: str) -> Seal | None:
+    def last(self, log: str) -> AuditSeal | None:
         """Return the newest seal of a log, consistent."""
 
-    def of(self, log: str) -> Iterator[Seal]:
+    def of(self, log: str) -> Iterator[AuditSeal]:
         """Walk the seals of a log, oldest first, consistently."""
 
-    def add(self, seal: Seal) -> bool:
+    def add(self, seal: AuditSeal) -> bool:
         """Store a seal. False: there is one of its number already, which stays."""
 
     def entries(self, log: str, start: Millis, end: Millis) -> Iterator[LoggedEntry]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shared.domain.lanes.depth import QueueDepth
     from shared.domain.lanes.lease_hints import LeaseHint
     from shared.domain.lanes.pacing import Pace, Slots
-    from shared.domain.lanes.quotas import Room, Spend, Unused
+    from shared.domain.lanes.quotas import Headroom, Spend, Unused
     from shared.domain.lanes.switches import Hold, ThrottledRate
 
 
@@ -151,7 +151,7 @@ class Pacer(Protocol):
     def give_back(self, credential: str, unused: Unused) -> None:
         """Take units off that were counted and surely not called. A period that is over keeps them."""
 
-    def room(self, credential: str, spend: Spend) -> Room:
+    def room(self, credential: str, spend: Spend) -> Headroom:
         """Return what a lane may send now, consistently; `spend`: what is to be sent."""
 
     def skew(self) -> float:

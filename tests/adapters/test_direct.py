@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError, HTTPClientError, NoCredentialsError
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, answered_at
 from shared.adapters.http import direct
-from shared.adapters.http.direct import DYNAMODB, SECRETS, SQS, DirectClient, Service
+from shared.adapters.http.direct import DYNAMODB, SECRETS, SQS, AwsService, DirectClient
 from shared.adapters.http.steps import SteppingWire
 from shared.adapters.http.transport import HttpClient
 from shared.bootstrap.core import Core
@@ -71,7 +71,7 @@ def refused(code: str, **more: object) -> Response:
     return said({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "no", **more}, 400)
 
 
-def client(far: Far, keys: AwsKeys | None = KEYS, service: Service = DYNAMODB) -> DirectClient:
+def client(far: Far, keys: AwsKeys | None = KEYS, service: AwsService = DYNAMODB) -> DirectClient:
     url = URL.replace("dynamodb", service.name)
     return DirectClient(
         service, url, "eu-central-1", keys=lambda: keys, http=far, clock=FakeClock(), sleep=lambda _seconds: None
@@ -82,7 +82,7 @@ def db(far: Far) -> Dynamo:
     return Dynamo(client(far), sleep=lambda _seconds: None)
 
 
-def of_botocore(call: Callable[[Any], object], service: Service = DYNAMODB) -> tuple[Any, Mapping[str, str]]:
+def of_botocore(call: Callable[[Any], object], service: AwsService = DYNAMODB) -> tuple[Any, Mapping[str, str]]:
     """Return the body and the headers that botocore makes of a call."""
     found: list[tuple[Any, Mapping[str, str]]] = []
     real = boto3.client(
@@ -125,7 +125,7 @@ CALLS: list[Callable[[Any], Any]] = [
 ]
 
 
-OTHERS: list[tuple[Service, Callable[[Any], Any]]] = [
+OTHERS: list[tuple[AwsService, Callable[[Any], Any]]] = [
     (SQS, lambda c: c.send_message(QueueUrl=QUEUE, MessageBody="é", DelaySeconds=3, MessageGroupId="a")),
     (SQS, lambda c: c.send_message_batch(QueueUrl=QUEUE, Entries=[{"Id": "0", "MessageBody": "b"}])),
     (SQS, lambda c: c.receive_message(QueueUrl=QUEUE, AttributeNames=["ApproximateReceiveCount"], WaitTimeSeconds=0)),

@@ -21,7 +21,7 @@ from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.adapters.reports import matches
 from shared.contracts import HOOKS_OPS_FILTERS, HOOKS_RECORDS_FILTERS
 from shared.domain.audit import Act, Log, audited
-from shared.domain.campaigns.approval import Asked, Decided, Decision
+from shared.domain.campaigns.approval import Decided, Decision, PendingApproval
 from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
 from shared.domain.digests.window import EventPart, opened
 from shared.domain.hooks.domain_event import DomainEvent
@@ -325,7 +325,7 @@ def test_a_request_for_approval_is_told_of_once_with_its_end(streams: Streams, c
     draft = Campaign("m1", ACCOUNT, False, "October", "email", "one", Message("Hi"), clock.ms, ready="u1")
     campaigns.create(draft, None)
     assert streams.news() == []
-    asked = Asked("a" * 32, 2, "key", clock.ms, rows=5)
+    asked = PendingApproval("a" * 32, 2, "key", clock.ms, rows=5)
     waits = replace(draft.changed(clock.ms), asked=asked)
     event = audited(ACCOUNT, clock.ms, "m1", Act.APPROVAL_ASKED, "key")
     campaigns.ask(draft, waits, None, event=event)
@@ -346,7 +346,7 @@ def test_an_edit_of_a_campaign_that_waits_tells_nothing(streams: Streams, clock:
     """Also one by a version of Posthaste that knows no approvals, and leaves the request."""
     stores, table = streams.stores, streams.stores.tables.records
     campaigns = DynamoCampaigns(stores.dynamo, records=table, blobs=stores.blobs)
-    asked = Asked("a" * 32, 1, "key", clock.ms, rows=5)
+    asked = PendingApproval("a" * 32, 1, "key", clock.ms, rows=5)
     draft = Campaign("m1", ACCOUNT, False, "October", "email", "one", Message("Hi"), clock.ms, asked=asked)
     campaigns.create(draft, None)
     assert len(streams.news()) == 1

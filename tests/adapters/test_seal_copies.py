@@ -6,7 +6,7 @@ import json
 import pytest
 
 from shared.adapters.s3.copies import SealCopies
-from shared.domain.auditing.seals import LoggedEntry, Seal, seal_of
+from shared.domain.auditing.seals import AuditSeal, LoggedEntry, seal_of
 from shared.engine.reports.sealing import Sealer
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock
@@ -31,15 +31,15 @@ class Log:
     """A log with one entry, and its seals."""
 
     def __init__(self) -> None:
-        self.seals: list[Seal] = []
+        self.seals: list[AuditSeal] = []
 
-    def last(self, log: str) -> Seal | None:
+    def last(self, log: str) -> AuditSeal | None:
         return self.seals[-1] if self.seals else None
 
     def entries(self, log: str, start: int, end: int) -> list[LoggedEntry]:
         return [ENTRY] if start == 0 else []
 
-    def add(self, seal: Seal) -> bool:
+    def add(self, seal: AuditSeal) -> bool:
         self.seals.append(seal)
         return True
 

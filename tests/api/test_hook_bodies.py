@@ -12,7 +12,7 @@ from functions.api.hooks import page
 from functions.api.hooks.bodies import PAGES, HookPage
 from functions.api.openapi import FILE
 from shared.domain.access.ends import EndingKey
-from shared.domain.campaigns.approval import Asked, Decided, Decision
+from shared.domain.campaigns.approval import Decided, Decision, PendingApproval
 from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
 from shared.domain.digests.window import opened
 from shared.domain.hooks import bodies, fields
@@ -47,7 +47,7 @@ MADE: Mapping[HookKind, dict[str, Any]] = {
     HookKind.JOB_LOGGED: fields.JOB.data(job(finished_at=NOW)),
     HookKind.JOB_STOPPED: fields.JOB.data(STOPPED),
     HookKind.CAMPAIGN_HALTED: fields.HALT.data(STOPPED),
-    HookKind.APPROVAL_ASKED: fields.APPROVAL.data(replace(CAMPAIGN, asked=Asked("a" * 32, 1, "key", NOW, 5))),
+    HookKind.APPROVAL_ASKED: fields.APPROVAL.data(replace(CAMPAIGN, asked=PendingApproval("a" * 32, 1, "key", NOW, 5))),
     HookKind.APPROVAL_DECIDED: fields.DECISION.data(
         replace(CAMPAIGN, decided=Decided("a" * 32, Decision.REFUSED, "key", "other", "u1", NOW, "wrong price"))
     ),

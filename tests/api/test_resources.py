@@ -7,7 +7,7 @@ import pytest
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.recipients.suppressions import BY_KEY, Suppressions
-from shared.contracts import Per, Quota
+from shared.contracts import CredentialQuota, Per
 from shared.domain.lanes import breaker as rules
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.lanes.pacing import pace
@@ -233,7 +233,7 @@ def test_credentials_are_those_open_to_the_account(api: Api, clock: FakeClock) -
 
 
 def test_a_credential_says_what_is_used_of_its_quotas(api: Api, clock: FakeClock) -> None:
-    quotas = (Quota(60, Per.HOUR, "Europe/Paris"), Quota(200, Per.SLIDING))
+    quotas = (CredentialQuota(60, Per.HOUR, "Europe/Paris"), CredentialQuota(200, Per.SLIDING))
     declared = [replace(c, quotas=quotas) if c.id == "one" else c for c in api.services.settings.credentials]
     settings = replace(api.services.settings, credentials=tuple(declared))
     api.services = replace(api.services, settings=settings)

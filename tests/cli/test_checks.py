@@ -8,7 +8,7 @@ import pytest
 
 from cli.checks import Finding, Level, account, first, secrets, stack
 from infra.settings import MAX_RESERVED, providers
-from shared.contracts import Credential, Per, Quota, Settings
+from shared.contracts import Credential, CredentialQuota, Per, Settings
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.switches import Switches
 from shared.providers.checks import judge_secret, own_keys
@@ -154,7 +154,10 @@ def test_the_account_of_ses(change: dict[str, Any], expected: list[Level]) -> No
     ],
 )
 def test_quotas_are_compared_with_those_of_ses(quotas: tuple[int, int], allowed: float, expected: list[Level]) -> None:
-    some = [replace(c, quotas=(Quota(n, Per.SLIDING),) if n else ()) for c, n in zip([ONE, TWO], quotas, strict=True)]
+    some = [
+        replace(c, quotas=(CredentialQuota(n, Per.SLIDING),) if n else ())
+        for c, n in zip([ONE, TWO], quotas, strict=True)
+    ]
     answer = {**GOOD, "SendQuota": {"Max24HourSend": allowed, "MaxSendRate": 15.0, "SentLast24Hours": 0.0}}
     assert levels(ses.account(answer, some, "us-east-1")) == expected
 

@@ -19,12 +19,12 @@ from functions.console.pages.campaigns import samples
 from functions.console.screen import PageRoute
 from functions.console.screens import ROUTES
 from shared.contracts import ProviderEvent
-from shared.domain.campaigns.approval import Limit, Who
+from shared.domain.campaigns.approval import ApprovalLimit, Who
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeData
 from shared.domain.people import Identity, Role
-from shared.engine.campaigns.campaigns import Waiting
+from shared.engine.campaigns.campaigns import WaitsForApproval
 from shared.engine.lists.list_jobs import Order
 from shared.engine.reports.message_log import Filter, LogLine
 from tests.console.campaigns import made, saved, stored
@@ -231,7 +231,7 @@ def _asked(console: Console) -> str:
     """Have a list wait for approval, and a looser limit; return the campaign."""
     approvals = console.services.campaigns().campaigns.approvals
     ann, account = Who("user:Ann", "0" * 26), console.account
-    approvals.limit(account, Limit(True, 1), ann)
+    approvals.limit(account, ApprovalLimit(True, 1), ann)
     campaign = made(console, name="Winter letter")
     rows = "recipient,name\r\nada@example.org,Ada\r\nben@example.org,Ben\r\n"
     assert console.post(f"/{account}/campaigns/{campaign}/paste", rows=rows).status == 303
@@ -239,9 +239,9 @@ def _asked(console: Console) -> str:
     found = console.services.campaigns().campaigns.campaigns.get(campaign)
     assert found is not None
     asked = console.services.campaigns().campaigns.control.send(found, Order(by=ann.actor, person=ann.person))
-    assert isinstance(asked, Waiting)
-    approvals.limit(account, Limit(True, 100_000), ann, operator=True)
-    approvals.limit(account, Limit(), ann)
+    assert isinstance(asked, WaitsForApproval)
+    approvals.limit(account, ApprovalLimit(True, 100_000), ann, operator=True)
+    approvals.limit(account, ApprovalLimit(), ann)
     return campaign
 
 

@@ -14,13 +14,13 @@ from functions.console.screens import ROUTES
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
 from shared.domain.audit import EVERYONE, Act, Event, Log, person
-from shared.domain.campaigns.approval import Limit, Who
+from shared.domain.campaigns.approval import ApprovalLimit, Who
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.domain.namespaces import namespaces_of
 from shared.domain.people import Identity, Role
-from shared.engine.campaigns.campaigns import Waiting
+from shared.engine.campaigns.campaigns import WaitsForApproval
 from shared.engine.lists.list_jobs import Order
 from tests.api.senders import claimed
 from tests.console.campaigns import SAID, fields, made, stored, with_list
@@ -231,11 +231,11 @@ BEA: Final = Who("user:bea", "0" * 26)
 
 def _refused(console: Console) -> Deed:
     service = console.services.campaigns().campaigns
-    service.approvals.limit(console.account, Limit(True, 0), BEA)
+    service.approvals.limit(console.account, ApprovalLimit(True, 0), BEA)
     name = with_list(console)
     found = service.campaigns.get(name)
     assert found is not None
-    assert isinstance(service.control.send(found, Order(by=BEA.actor, person=BEA.person)), Waiting)
+    assert isinstance(service.control.send(found, Order(by=BEA.actor, person=BEA.person)), WaitsForApproval)
     return Deed(
         f"campaigns/{name}/refuse",
         Act.APPROVAL_REFUSED,
@@ -250,7 +250,7 @@ def _proposed(act: Act, action: str) -> Callable[[Console], Deed]:
     def deed(console: Console) -> Deed:
         approvals = console.services.campaigns().campaigns.approvals
         for above in (1, 2):
-            approvals.limit(console.account, Limit(True, above), BEA)
+            approvals.limit(console.account, ApprovalLimit(True, above), BEA)
         form = fields(console.shown(f"/approvals/{action}"))
         return Deed(f"approvals/{action}", act, console.account, form)
 

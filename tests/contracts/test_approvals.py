@@ -7,7 +7,7 @@ import pytest
 
 from shared.adapters.dynamo.campaigns.approvals import DynamoApprovals
 from shared.domain.audit import Act, Event, audited
-from shared.domain.campaigns.approval import ApprovalPolicy, Asked, Decided, Decision, Limit, Who
+from shared.domain.campaigns.approval import ApprovalLimit, ApprovalPolicy, Decided, Decision, PendingApproval, Who
 from shared.domain.campaigns.campaign import Campaign
 from shared.ports import Approvals, Mismatch, Replay, Stored
 from tests.contracts.conftest import ACCOUNT, key
@@ -18,7 +18,7 @@ from tests.fakes.faults import When
 from tests.fakes.stores import Stores
 from tests.fakes.tables import MotoStores
 
-POLICY = ApprovalPolicy(ACCOUNT).limited(Limit(True, 10))
+POLICY = ApprovalPolicy(ACCOUNT).limited(ApprovalLimit(True, 10))
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def approvals(shop: Shop) -> Approvals:
 
 def asked(shop: Shop, campaign: Campaign, **changes: Any) -> Campaign:
     """Return a campaign with a request."""
-    found = Asked("0" * 32, campaign.version + 1, "key", shop.clock.ms, rows=5, skipped=1)
+    found = PendingApproval("0" * 32, campaign.version + 1, "key", shop.clock.ms, rows=5, skipped=1)
     return replace(campaign.changed(shop.clock.ms), asked=replace(found, **changes))
 
 
@@ -104,10 +104,10 @@ def test_a_request_about_what_has_moved_on_is_not_made(shop: Shop) -> None:
 def test_a_policy_is_kept_as_it_is(shop: Shop, approvals: Approvals) -> None:
     assert approvals.policy(ACCOUNT) == ApprovalPolicy(ACCOUNT)
     assert changed(shop, approvals, ApprovalPolicy(ACCOUNT), POLICY)
-    proposed = POLICY.with_proposal(Limit(), Who("key", "p"), shop.clock.ms).spent(3, shop.clock.ms)
+    proposed = POLICY.with_proposal(ApprovalLimit(), Who("key", "p"), shop.clock.ms).spent(3, shop.clock.ms)
     assert changed(shop, approvals, POLICY, proposed)
     assert approvals.policy(ACCOUNT) == proposed
-    assert not changed(shop, approvals, POLICY, POLICY.limited(Limit()))
+    assert not changed(shop, approvals, POLICY, POLICY.limited(ApprovalLimit()))
     assert approvals.policy(ACCOUNT) == proposed
 
 
@@ -122,8 +122,8 @@ def test_a_list_and_its_policy_are_read_together(shop: Shop, approvals: Approval
     assert changed(shop, approvals, ApprovalPolicy(ACCOUNT), POLICY)
     assert shop.campaigns.to_send(campaign) == (upload, POLICY)
     assert shop.campaigns.to_send(replace(campaign, ready="")) == (None, POLICY)
-    assert shop.campaigns.to_send(replace(campaign, test=True))[1].limit == Limit()
-    assert shop.campaigns.to_send(replace(campaign, account=f"{ACCOUNT}-team"))[1].limit == Limit()
+    assert shop.campaigns.to_send(replace(campaign, test=True))[1].limit == ApprovalLimit()
+    assert shop.campaigns.to_send(replace(campaign, account=f"{ACCOUNT}-team"))[1].limit == ApprovalLimit()
 
 
 def test_rows_are_counted_with_the_list_that_is_sent(shop: Shop, approvals: Approvals) -> None:

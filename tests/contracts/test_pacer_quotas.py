@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.contracts import Per, Quota
+from shared.contracts import CredentialQuota, Per
 from shared.domain.lanes.lease_hints import MOST_BESIDE_QUOTAS, LeaseHint
 from shared.domain.lanes.pacing import Slots, pace
 from shared.domain.lanes.periods import BUCKET, ends
@@ -15,19 +15,26 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Stores
 from tests.fakes.tables import MotoStores
 
-HOURLY: Final = (Quota(10, Per.HOUR),)
-SLIDING: Final = (Quota(10, Per.SLIDING),)
-ALL: Final = (*HOURLY, Quota(25, Per.DAY, "Europe/Paris"), Quota(40, Per.MONTH), Quota(30, Per.SLIDING))
+HOURLY: Final = (CredentialQuota(10, Per.HOUR),)
+SLIDING: Final = (CredentialQuota(10, Per.SLIDING),)
+ALL: Final = (
+    *HOURLY,
+    CredentialQuota(25, Per.DAY, "Europe/Paris"),
+    CredentialQuota(40, Per.MONTH),
+    CredentialQuota(30, Per.SLIDING),
+)
 PACE: Final = pace(100, 1)
 
 
-def reserve(stores: Stores, units: int, quotas: tuple[Quota, ...], unused: Unused = Unused()) -> Slots:  # noqa: B008
+def reserve(stores: Stores, units: int, quotas: tuple[CredentialQuota, ...], unused: Unused = Unused()) -> Slots:  # noqa: B008
     return stores.pacer.reserve("one", units, PACE, lead=0, spend=Spend(quotas, units, unused=unused))
 
 
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("quotas", [HOURLY, SLIDING, ALL])
-def test_no_more_than_the_quota_is_reserved(stores: Stores, clock: FakeClock, quotas: tuple[Quota, ...]) -> None:
+def test_no_more_than_the_quota_is_reserved(
+    stores: Stores, clock: FakeClock, quotas: tuple[CredentialQuota, ...]
+) -> None:
     assert reserve(stores, 6, quotas).room.left == 4
     little = reserve(stores, 5, quotas)
     assert (little.count, little.room.left, little.room.until) == (0, 4, 0), "less is left, and the lane is not full"
@@ -72,7 +79,7 @@ def test_units_that_no_call_used_are_used_first(stores: Stores) -> None:
 
 @pytest.mark.parametrize("quotas", [HOURLY, SLIDING, ALL])
 def test_what_is_given_back_may_be_sent_and_opens_the_lane(
-    stores: Stores, clock: FakeClock, quotas: tuple[Quota, ...]
+    stores: Stores, clock: FakeClock, quotas: tuple[CredentialQuota, ...]
 ) -> None:
     first = reserve(stores, 10, quotas)
     assert reserve(stores, 1, quotas).count == 0
@@ -122,8 +129,8 @@ def test_without_quotas_nothing_is_stored(moto_dynamo: Any, clock: FakeClock) ->
 def test_with_all_quotas_and_all_hints_it_is_one_write_unit(moto_dynamo: Any, clock: FakeClock) -> None:
     """At two million messages a day, with calls counted, jobs' clocks, and the end of an hour near."""
     stores = MotoStores(moto_dynamo, clock)
-    quotas = tuple(Quota(10**9, per, zone) for per, zone in [(Per.HOUR, "Europe/Paris"), (Per.DAY, "UTC")])
-    quotas += (Quota(10**9, Per.MONTH), Quota(10**9, Per.SLIDING))
+    quotas = tuple(CredentialQuota(10**9, per, zone) for per, zone in [(Per.HOUR, "Europe/Paris"), (Per.DAY, "UTC")])
+    quotas += (CredentialQuota(10**9, Per.MONTH), CredentialQuota(10**9, Per.SLIDING))
     name = "sendgrid-main-of-the-country"
     most = 0
     for n in range(90):

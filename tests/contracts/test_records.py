@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shared.adapters.dynamo import codec, indices
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.hours.openings import window_of
 from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.job import OnAmbiguous, Policy
@@ -221,7 +221,7 @@ def test_a_job_with_hours_waits_for_them_when_it_is_resumed_outside_and_then_has
     stores: Stores, clock: FakeClock
 ) -> None:
     now = datetime.fromtimestamp(clock.now(), UTC)
-    hours = Hours(window_of(f"{now + timedelta(hours=2):%H:%M}", f"{now + timedelta(hours=3):%H:%M}"), "UTC")
+    hours = OpenHours(window_of(f"{now + timedelta(hours=2):%H:%M}", f"{now + timedelta(hours=3):%H:%M}"), "UTC")
     opens = hours.first(clock.ms)
     for state, change in ((JobState.LOGGED, Change.RESUME), (JobState.SENDING, Change.CLOSE)):
         parts = Parts(clock, state=state, hours=hours)

@@ -10,7 +10,7 @@ from shared.adapters.dynamo.accounts.seals import DynamoSeals
 from shared.adapters.dynamo.client import Cancelled
 from shared.domain.audit import EVERYONE, Act, audited
 from shared.domain.auditing import seals as rules
-from shared.domain.auditing.seals import Finding, Seal, Tampering
+from shared.domain.auditing.seals import AuditFault, AuditSeal, Tampering
 from shared.domain.times import DAY_MS
 from shared.engine.reports.sealing import Sealer, Verifier
 from shared.ports import Retriable
@@ -59,7 +59,7 @@ class Room:
     def key(self, place: str) -> dict[str, Any]:
         return keys.key(f"A#{ACCOUNT}#AUDIT", place)
 
-    def verified(self) -> Finding | None:
+    def verified(self) -> AuditFault | None:
         """Return what a verification finds."""
         return Verifier(self.seals, self.clock).verify(ACCOUNT, until=self.clock.now() + 60).finding
 
@@ -106,7 +106,7 @@ def test_a_changed_entry_is_found(room: Room, day: int, what: str) -> None:
     days = [room.day() for _ in range(3)]
     room.change(days[day][1], what)
     room.change(days[2][2], what)
-    assert room.verified() == Finding(Tampering.CHANGED, at(days[day][1]), days[day][1])
+    assert room.verified() == AuditFault(Tampering.CHANGED, at(days[day][1]), days[day][1])
 
 
 @pytest.mark.parametrize("day", [0, 1, 2])
@@ -114,13 +114,13 @@ def test_a_removed_entry_is_found(room: Room, day: int) -> None:
     days = [room.day() for _ in range(3)]
     room.remove(days[day][0])
     room.remove(days[2][2])
-    assert room.verified() == Finding(Tampering.REMOVED, at(days[day][0]))
+    assert room.verified() == AuditFault(Tampering.REMOVED, at(days[day][0]))
 
 
 def test_an_inserted_entry_is_found(room: Room) -> None:
     days = [room.day() for _ in range(2)]
     late = room.entry("late", at=at(days[0][0]) + 1)
-    assert room.verified() == Finding(Tampering.INSERTED, at(late), late)
+    assert room.verified() == AuditFault(Tampering.INSERTED, at(late), late)
 
 
 def test_an_entry_in_a_day_that_was_empty_is_found(room: Room) -> None:
@@ -130,7 +130,7 @@ def test_an_entry_in_a_day_that_was_empty_is_found(room: Room) -> None:
     late = room.entry("late", at=room.clock.ms - 3 * DAY_MS)
     room.clock.advance(DAY_MS / 1000)
     room.run()
-    assert room.verified() == Finding(Tampering.INSERTED, at(late), late)
+    assert room.verified() == AuditFault(Tampering.INSERTED, at(late), late)
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -192,7 +192,7 @@ def test_a_day_with_many_entries_has_several_seals(room: Room, monkeypatch: pyte
     assert [x.count for x in room.seals.of(ACCOUNT)] == [2, 2, 1]
     assert room.verified() is None
     room.remove(places[3])
-    assert room.verified() == Finding(Tampering.REMOVED, at(places[3]))
+    assert room.verified() == AuditFault(Tampering.REMOVED, at(places[3]))
 
 
 def test_entries_that_have_expired_are_not_missed(room: Room) -> None:
@@ -203,7 +203,7 @@ def test_entries_that_have_expired_are_not_missed(room: Room) -> None:
         room.remove(place)
     assert room.verified() is None
     room.remove(second[0])
-    assert room.verified() == Finding(Tampering.REMOVED, at(second[0]))
+    assert room.verified() == AuditFault(Tampering.REMOVED, at(second[0]))
 
 
 def test_of_two_processes_that_seal_a_log_one_does(room: Room) -> None:
@@ -225,11 +225,11 @@ def test_of_two_processes_that_seal_a_log_one_does(room: Room) -> None:
 class _Stale:
     """Seals as a process sees them that has read the newest one before another was added."""
 
-    def __init__(self, seals: DynamoSeals, last: Seal) -> None:
+    def __init__(self, seals: DynamoSeals, last: AuditSeal) -> None:
         self._seals = seals
         self._last = last
 
-    def last(self, log: str) -> Seal:
+    def last(self, log: str) -> AuditSeal:
         return self._last
 
     def __getattr__(self, name: str) -> Any:

@@ -10,7 +10,7 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import HELD_BACK, PLAN_STREAM_FILTERS, ResumeTask, load_due
 from shared.domain.audit import EVERYONE, SYSTEM, Log
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.hours.openings import window_of
 from shared.domain.ids import is_small
 from shared.domain.jobs.job import Job
@@ -184,7 +184,7 @@ def _passed(event: dict[str, Any]) -> list[Any]:
 def test_a_campaign_whose_hours_end_has_the_next_one_looked_at_and_comes_back_when_they_open(world: World) -> None:
     now = datetime.fromtimestamp(world.clock.now(), UTC)
     ends = f"{now + timedelta(minutes=30):%H:%M}"
-    hours = Hours(window_of(f"{now:%H:%M}", ends), "UTC")
+    hours = OpenHours(window_of(f"{now:%H:%M}", ends), "UTC")
     job = send_list(world, "spring", 2, hours=hours)
     twice(record(world, job))
     world.clock.advance(1800)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.hours import openings as hours
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.hours.openings import DAYS, InvalidHoursError, Opening, Window, window_of
 
 ZONES = (
@@ -170,7 +170,7 @@ def test_all_day_on_all_days_never_closes() -> None:
 
 
 def test_a_chunk_is_sent_when_it_is_open_in_all_of_its_zones() -> None:
-    found = Hours(window_of("09:00", "20:00"), "recipient", "Europe/Paris")
+    found = OpenHours(window_of("09:00", "20:00"), "recipient", "Europe/Paris")
     assert [x.zone for x in found.of("America/New_York,America/Los_Angeles")] == [
         "America/New_York",
         "America/Los_Angeles",
@@ -183,7 +183,7 @@ def test_a_chunk_is_sent_when_it_is_open_in_all_of_its_zones() -> None:
 
 
 def test_a_job_begins_with_the_first_of_its_zones() -> None:
-    found = Hours(window_of("09:00", "20:00"), "recipient", "UTC", ("Asia/Tokyo", "Europe/Paris"))
+    found = OpenHours(window_of("09:00", "20:00"), "recipient", "UTC", ("Asia/Tokyo", "Europe/Paris"))
     assert found.first(ms(2026, 12, 1, 20)) == ms(2026, 12, 2, 9, zone="Asia/Tokyo")
 
 
@@ -191,8 +191,8 @@ def test_a_job_begins_with_the_first_of_its_zones() -> None:
     windows(), st.sampled_from([*ZONES, "recipient"]), st.sampled_from(["", "UTC"]), st.lists(st.sampled_from(ZONES))
 )
 def test_what_is_stored_is_read(window: Window, zone: str, fallback: str, zones: list[str]) -> None:
-    found = Hours(window, zone, fallback, tuple(zones))
-    assert Hours.read(found.text()) == found
+    found = OpenHours(window, zone, fallback, tuple(zones))
+    assert OpenHours.read(found.text()) == found
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts import Per, Quota
+from shared.contracts import CredentialQuota, Per
 from shared.domain.lanes.periods import BUCKET, BUCKETS, ends, label
 from shared.domain.lanes.quotas import (
     GUARD,
@@ -75,7 +75,7 @@ class Provider:
     def __init__(self) -> None:
         self.calls: list[tuple[float, int]] = []
 
-    def worst(self, quota: Quota) -> int:
+    def worst(self, quota: CredentialQuota) -> int:
         """Return the most units of any period of a quota."""
         if quota.per is not Per.SLIDING:
             counted: Counter[str] = Counter()
@@ -90,7 +90,7 @@ class Provider:
 
 
 def send_all(
-    quotas: tuple[Quota, ...], steps: Sequence[tuple[float, int, float, int]], begin: float = NOW
+    quotas: tuple[CredentialQuota, ...], steps: Sequence[tuple[float, int, float, int]], begin: float = NOW
 ) -> tuple[Provider, dict[str, int | str]]:
     """Have workers with wrong clocks reserve and call.
 
@@ -133,7 +133,12 @@ steps = st.lists(
 def test_no_period_exceeds_its_quota_by_any_clock(
     zone: str, some: list[tuple[float, int, float, int]], shift: float
 ) -> None:
-    quotas = (Quota(20, Per.HOUR, zone), Quota(40, Per.SLIDING), Quota(50, Per.DAY, zone), Quota(90, Per.MONTH, zone))
+    quotas = (
+        CredentialQuota(20, Per.HOUR, zone),
+        CredentialQuota(40, Per.SLIDING),
+        CredentialQuota(50, Per.DAY, zone),
+        CredentialQuota(90, Per.MONTH, zone),
+    )
     begin = at("Europe/Paris", 2026, 10, 24, 12) + shift
     provider, _ = send_all(quotas, some, begin)
     worst = {quota: provider.worst(quota) for quota in quotas if provider.calls}
@@ -143,13 +148,13 @@ def test_no_period_exceeds_its_quota_by_any_clock(
 @pytest.mark.promise(2)
 @given(steps)
 def test_no_24_hours_exceed_their_quota(some: list[tuple[float, int, float, int]]) -> None:
-    quota = Quota(30, Per.SLIDING)
+    quota = CredentialQuota(30, Per.SLIDING)
     provider, _ = send_all((quota,), some)
     assert not provider.calls or provider.worst(quota) <= 30
 
 
 def test_a_quota_is_used_up_to_its_last_unit_and_no_further() -> None:
-    quotas = (Quota(7, Per.HOUR), Quota(7, Per.SLIDING))
+    quotas = (CredentialQuota(7, Per.HOUR), CredentialQuota(7, Per.SLIDING))
     provider, stored = send_all(quotas, [(0.0, 1, 0.0, 0)] * 20)
     assert sum(units for _, units in provider.calls) == 7
     left = room(Spend(quotas, 1), NOW, NOW, stored)
@@ -158,14 +163,14 @@ def test_a_quota_is_used_up_to_its_last_unit_and_no_further() -> None:
 
 
 def test_sliding_hours_use_most_of_their_quota() -> None:
-    quota = Quota(5000, Per.SLIDING)
+    quota = CredentialQuota(5000, Per.SLIDING)
     provider, _ = send_all((quota,), [(20.0, 100, 0.0, 0)] * (20 * 4320))
     used = sum(units for _, units in provider.calls)
     assert used >= 0.98 * 5000 * 20
 
 
 def test_units_beside_the_end_of_a_period_count_in_both() -> None:
-    quotas = (Quota(10, Per.HOUR),)
+    quotas = (CredentialQuota(10, Per.HOUR),)
     end = ends(Per.HOUR, "UTC", NOW)
     for moment, names in [(end - GUARD - 1, 1), (end - GUARD + 1, 2), (end + GUARD - 1, 2), (end + GUARD + 1, 1)]:
         booking = book(Spend(quotas, 3), moment, moment, {})
@@ -174,13 +179,13 @@ def test_units_beside_the_end_of_a_period_count_in_both() -> None:
 
 
 def test_a_long_reservation_counts_in_each_period_that_it_reaches() -> None:
-    booking = book(Spend((Quota(10, Per.HOUR),), 3), NOW, NOW + 2 * 3600, {})
+    booking = book(Spend((CredentialQuota(10, Per.HOUR),), 3), NOW, NOW + 2 * 3600, {})
     assert booking is not None
     assert len(booking.counters) == 3
 
 
 def test_units_that_no_call_used_are_used_first() -> None:
-    quotas = (Quota(10, Per.HOUR),)
+    quotas = (CredentialQuota(10, Per.HOUR),)
     first = book(Spend(quotas, 10), NOW, NOW, {})
     assert first is not None
     stored = first.applied({})
@@ -194,7 +199,7 @@ def test_units_that_no_call_used_are_used_first() -> None:
 
 def test_units_of_a_later_sum_are_not_given_back() -> None:
     """The counter is still there: it is that of a moment ago."""
-    quotas = (Quota(10, Per.SLIDING),)
+    quotas = (CredentialQuota(10, Per.SLIDING),)
     end = (NOW // BUCKET + 1) * BUCKET
     first = book(Spend(quotas, 4), end - 20, end - 20, {})
     assert first is not None
@@ -208,7 +213,7 @@ def test_units_of_a_later_sum_are_not_given_back() -> None:
 
 
 def test_a_sum_is_of_what_was_read_and_nothing_later() -> None:
-    quotas = (Quota(10, Per.SLIDING),)
+    quotas = (CredentialQuota(10, Per.SLIDING),)
     stored = book(Spend(quotas, 4), NOW, NOW, {}).applied({})  # type: ignore[union-attr]
     later = NOW + 2 * BUCKET
     turning = book(Spend(quotas, 1), later, later, stored)
@@ -222,14 +227,18 @@ def test_a_sum_is_of_what_was_read_and_nothing_later() -> None:
 
 
 def test_the_ring_stays_short() -> None:
-    quotas = (Quota(10**9, Per.SLIDING),)
+    quotas = (CredentialQuota(10**9, Per.SLIDING),)
     _, stored = send_all(quotas, [(300.0, 3000, 0.0, 0)] * 1000)
     assert len(str(stored[RING])) <= 4 * BUCKETS + 20
     assert len(stored) <= 3
 
 
 def test_counters_that_are_over_go() -> None:
-    quotas = (Quota(10, Per.HOUR), Quota(10, Per.DAY, "Europe/Paris"), Quota(9, Per.SLIDING))
+    quotas = (
+        CredentialQuota(10, Per.HOUR),
+        CredentialQuota(10, Per.DAY, "Europe/Paris"),
+        CredentialQuota(9, Per.SLIDING),
+    )
     booking = book(Spend(quotas, 1), NOW, NOW, {})
     assert booking is not None
     stored = booking.applied({})
@@ -241,6 +250,6 @@ def test_counters_that_are_over_go() -> None:
 
 
 def test_a_message_that_no_quota_ever_has_room_for_is_not_booked() -> None:
-    assert book(Spend((Quota(3, Per.HOUR),), 4), NOW, NOW, {}) is None
-    assert book(Spend((Quota(3, Per.SLIDING),), 4), NOW, NOW, {}) is None
+    assert book(Spend((CredentialQuota(3, Per.HOUR),), 4), NOW, NOW, {}) is None
+    assert book(Spend((CredentialQuota(3, Per.SLIDING),), 4), NOW, NOW, {}) is None
     assert NONE_UNUSED.units == 0

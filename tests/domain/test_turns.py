@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.campaigns.turns import REMEMBERED, TURN_MS, Waiting, after, in_turn, is_over
+from shared.domain.campaigns.turns import REMEMBERED, TURN_MS, WaitingJob, after, in_turn, is_over
 from shared.domain.jobs.job import Job
 from tests.contracts.conftest import Parts
 from tests.fakes.clock import FakeClock
 
 
-def waiting(*jobs: str) -> list[Waiting]:
+def waiting(*jobs: str) -> list[WaitingJob]:
     """Return jobs that wait, the oldest first; the first letter of each is its account."""
-    return [Waiting(age, job, f"campaign of {job}", job[0]) for age, job in enumerate(jobs)]
+    return [WaitingJob(age, job, f"campaign of {job}", job[0]) for age, job in enumerate(jobs)]
 
 
 def order(turns: list[str], *jobs: str) -> list[str]:

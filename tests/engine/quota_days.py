@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shared.contracts import Per, Quota
+from shared.contracts import CredentialQuota, Per
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.periods import label
 from tests.engine.pace import Life
@@ -54,7 +54,7 @@ class Days:
         return self.sent / self.most
 
 
-def simulated(quota: Quota, days: float, kills: int, seed: int = 0) -> Days:
+def simulated(quota: CredentialQuota, days: float, kills: int, seed: int = 0) -> Days:
     """Send through a lane with a quota for some days.
 
     Args:
@@ -93,14 +93,14 @@ def _life(world: World, deaths: list[float], n: int) -> Life:
     return Life(world.clock, SKEW if n else -SKEW, dies, [])
 
 
-def _worst(taken: list[float], quota: Quota) -> int:
+def _worst(taken: list[float], quota: CredentialQuota) -> int:
     """Return the most messages of any period, as a provider counts them."""
     if quota.per is not Per.SLIDING:
         return max(Counter(label(quota.per, quota.zone, at) for at in taken).values())
     return max(i + 1 - bisect_left(taken, at - DAY) for i, at in enumerate(taken))
 
 
-def _most(quota: Quota, taken: list[float]) -> int:
+def _most(quota: CredentialQuota, taken: list[float]) -> int:
     """Return the most messages that a quota allows from the first to the last that was taken."""
     begin, end = taken[0], taken[-1]
     if quota.per is Per.SLIDING:
@@ -111,10 +111,10 @@ def _most(quota: Quota, taken: list[float]) -> int:
 
 
 CASES: Final = {
-    "hour": (Quota(40, Per.HOUR, "Asia/Kathmandu"), 3.0, 12),
-    "day": (Quota(900, Per.DAY, "America/Los_Angeles"), 40.0, 12),
-    "24h": (Quota(900, Per.SLIDING), 40.0, 12),
-    "month": (Quota(9000, Per.MONTH, "Europe/Paris"), 40.0, 400),
+    "hour": (CredentialQuota(40, Per.HOUR, "Asia/Kathmandu"), 3.0, 12),
+    "day": (CredentialQuota(900, Per.DAY, "America/Los_Angeles"), 40.0, 12),
+    "24h": (CredentialQuota(900, Per.SLIDING), 40.0, 12),
+    "month": (CredentialQuota(9000, Per.MONTH, "Europe/Paris"), 40.0, 400),
 }
 
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from shared.contracts import load_due
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.hours.openings import window_of
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
@@ -27,7 +27,7 @@ from tests.fakes.queues import FakePacer
 from tests.fakes.world import ACCOUNT, World, credential, recipients
 
 PARIS: Final = ZoneInfo("Europe/Paris")
-DAY: Final = Hours(window_of("09:00", "20:00"), "Europe/Paris")
+DAY: Final = OpenHours(window_of("09:00", "20:00"), "Europe/Paris")
 HOUR: Final = 3600
 LATENCY: Final = 0.1
 
@@ -167,7 +167,7 @@ def numbers(start: str, count: int) -> list[Recipient]:
 
 
 def test_a_chunk_waits_for_its_own_zone_while_another_is_sent() -> None:
-    hours = Hours(window_of("09:00", "20:00"), "recipient", "UTC")
+    hours = OpenHours(window_of("09:00", "20:00"), "recipient", "UTC")
     world = a_world(at(1, 14))  # 22 o'clock in Tokyo
     people = [x for pair in zip(numbers("+8190123", 300), numbers("+3361234", 300), strict=True) for x in pair]
     job = world.accept(people, hours=hours, channel="sms")
@@ -189,23 +189,23 @@ def test_a_chunk_waits_for_its_own_zone_while_another_is_sent() -> None:
 def test_a_job_rests_only_while_all_of_its_zones_are_closed() -> None:
     world = a_world(at(1, 21))  # 15 o'clock in New York
     both = [*numbers("+3361234", 1), *numbers("+1212555", 1)]
-    job = world.accept(both, hours=Hours(window_of("09:00", "20:00"), "recipient", "UTC"), channel="sms")
+    job = world.accept(both, hours=OpenHours(window_of("09:00", "20:00"), "recipient", "UTC"), channel="sms")
     world.run(seconds=60)
     assert [world.job(job.id).closed, world.counts(job.id)] == [False, {"sent": 1, "queued": 1}]
     night = a_world(at(2, 5))  # 23 o'clock in New York, 18 in Honolulu
-    found = night.accept(both, hours=Hours(window_of("09:00", "20:00"), "recipient", "UTC"), channel="sms")
+    found = night.accept(both, hours=OpenHours(window_of("09:00", "20:00"), "recipient", "UTC"), channel="sms")
     assert (found.closed, found.not_before) == (True, at(2, 9) * 1000)  # Paris is the first to open
 
 
 def test_numbers_of_no_country_have_the_senders_fallback() -> None:
     world = a_world(at(1, 21))
     someone = [Recipient("+87077123456", "+87077123456")]  # by satellite
-    job = world.accept(someone, hours=Hours(window_of("09:00", "20:00"), "recipient", "Asia/Tokyo"), channel="sms")
+    job = world.accept(someone, hours=OpenHours(window_of("09:00", "20:00"), "recipient", "Asia/Tokyo"), channel="sms")
     assert job.not_before == datetime(2026, 12, 2, 9, tzinfo=ZoneInfo("Asia/Tokyo")).timestamp() * 1000
 
 
 def test_a_job_of_many_zones_never_rests_as_a_whole() -> None:
-    hours = Hours(window_of("09:00", "09:30"), "recipient", "UTC").among(f"Zone/{n}" for n in range(25))
+    hours = OpenHours(window_of("09:00", "09:30"), "recipient", "UTC").among(f"Zone/{n}" for n in range(25))
     assert (hours.zones, hours.first(5), hours.after(5, 7)) == (("*",), 5, 12)
 
 
@@ -240,7 +240,7 @@ def calm(world: World) -> None:
 def test_quiet_hours_of_an_account_hold_every_job_of_the_channel_up() -> None:
     world = a_world(at(1, 22))
     calm(world)
-    jobs = [world.accept(1), world.accept(1, hours=Hours(window_of("00:00", "24:00"), "UTC"))]
+    jobs = [world.accept(1), world.accept(1, hours=OpenHours(window_of("00:00", "24:00"), "UTC"))]
     sms = world.accept(1, channel="sms")
     world.run(seconds=60)
     assert [world.counts(x.id) for x in (*jobs, sms)] == [{"queued": 1}, {"queued": 1}, {"sent": 1}]
@@ -275,7 +275,7 @@ def test_quiet_hours_that_are_set_while_a_lease_works_end_its_calls() -> None:
 def test_a_job_that_quiet_hours_hold_up_is_looked_at_each_day_since_operators_may_change_them() -> None:
     world = a_world(at(1, 22))
     world.stores.quiet(ACCOUNT, "email", "12:00-11:00 UTC")
-    job = world.accept(1, hours=Hours(window_of("18:00", "19:00"), "UTC"))
+    job = world.accept(1, hours=OpenHours(window_of("18:00", "19:00"), "UTC"))
     world.clock.advance(at(2, 19, 30) - world.clock.now())
     world.sweep()
     world.run(seconds=10)
@@ -329,7 +329,7 @@ class Cloud:
 def test_a_campaign_of_three_days_keeps_to_its_hours_and_uses_them_while_workers_are_killed() -> None:
     """Killed workers lose no message to be sent, and no call begins outside of the hours."""
     rate, minutes = 4, 20
-    hours = Hours(window_of("09:00", f"09:{minutes}"), "Europe/Paris")
+    hours = OpenHours(window_of("09:00", f"09:{minutes}"), "Europe/Paris")
     world = World(replace(credential("one", rate), workers=2), clock=FakeClock(at(1, 8)))
     world.providers["one"].latency = LATENCY
     world.slow_down(0.004, 0.008)

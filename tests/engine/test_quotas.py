@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from shared.contracts import Credential, Per, Quota, WhenFull
+from shared.contracts import Credential, CredentialQuota, Per, WhenFull
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import OverQuota, Rejected
 from shared.domain.jobs.states import Cell, JobState
@@ -20,7 +20,7 @@ from tests.fakes.world import ACCOUNT, World, credential
 HOUR: Final = 3600.0
 
 
-def bounded(name: str, *quotas: Quota, rate: float = 100, when_full: WhenFull = WhenFull.NEXT) -> Credential:
+def bounded(name: str, *quotas: CredentialQuota, rate: float = 100, when_full: WhenFull = WhenFull.NEXT) -> Credential:
     return replace(credential(name, rate), quotas=quotas, when_full=when_full)
 
 
@@ -35,12 +35,12 @@ def hours(world: World, name: str) -> Counter[str]:
 
 def left_of(world: World) -> int | None:
     """Return the units that are left of a quota of 50 an hour."""
-    return world.pacer.room("one", Spend((Quota(50, Per.HOUR),), 1)).left
+    return world.pacer.room("one", Spend((CredentialQuota(50, Per.HOUR),), 1)).left
 
 
 @pytest.mark.promise(2)
 def test_a_quota_is_used_up_and_the_rest_waits_for_the_next_hour() -> None:
-    world = World(bounded("one", Quota(60, Per.HOUR)))
+    world = World(bounded("one", CredentialQuota(60, Per.HOUR)))
     job = world.accept(200)
     world.run()
     assert len(taken(world, "one")) == 60
@@ -56,7 +56,7 @@ def test_a_quota_is_used_up_and_the_rest_waits_for_the_next_hour() -> None:
 
 
 def test_the_next_hour_begins_within_two_minutes() -> None:
-    world = World(bounded("one", Quota(60, Per.HOUR)))
+    world = World(bounded("one", CredentialQuota(60, Per.HOUR)))
     world.accept(100)
     world.run()
     end = ends(Per.HOUR, "UTC", world.clock.now())
@@ -67,7 +67,7 @@ def test_the_next_hour_begins_within_two_minutes() -> None:
 
 
 def test_waiting_costs_no_lease_no_poll_and_no_attempt() -> None:
-    world = World(bounded("one", Quota(60, Per.HOUR)))
+    world = World(bounded("one", CredentialQuota(60, Per.HOUR)))
     jobs = [world.accept(40) for _ in range(5)]
     world.run()
     world.tap.calls.clear()
@@ -85,7 +85,7 @@ def test_waiting_costs_no_lease_no_poll_and_no_attempt() -> None:
 
 @pytest.mark.parametrize("size", [1, 5])
 def test_groups_of_small_jobs_keep_to_it(size: int) -> None:
-    world = World(bounded("one", Quota(12, Per.HOUR)))
+    world = World(bounded("one", CredentialQuota(12, Per.HOUR)))
     jobs = [world.accept(size) for _ in range(10)]
     while world.send_together("one"):
         pass
@@ -97,7 +97,7 @@ def test_groups_of_small_jobs_keep_to_it(size: int) -> None:
 
 def test_a_batch_of_one_pays_nothing_more_than_its_reservation() -> None:
     calls = []
-    for one in (credential("one"), bounded("one", Quota(60, Per.HOUR), Quota(900, Per.SLIDING))):
+    for one in (credential("one"), bounded("one", CredentialQuota(60, Per.HOUR), CredentialQuota(900, Per.SLIDING))):
         world = World(one)
         world.accept(1, ordered=True)
         world.tap.calls.clear()
@@ -107,7 +107,7 @@ def test_a_batch_of_one_pays_nothing_more_than_its_reservation() -> None:
 
 
 def test_what_a_full_lane_cannot_take_moves_to_the_next_with_room() -> None:
-    world = World(bounded("one", Quota(60, Per.HOUR)), credential("two"))
+    world = World(bounded("one", CredentialQuota(60, Per.HOUR)), credential("two"))
     job = world.accept(300, ordered=True)
     world.settle()
     assert world.counts(job.id) == {"sent": 300}
@@ -116,7 +116,7 @@ def test_what_a_full_lane_cannot_take_moves_to_the_next_with_room() -> None:
 
 
 def test_it_waits_if_the_credential_says_so() -> None:
-    world = World(bounded("one", Quota(60, Per.HOUR), when_full=WhenFull.WAIT), credential("two"))
+    world = World(bounded("one", CredentialQuota(60, Per.HOUR), when_full=WhenFull.WAIT), credential("two"))
     job = world.accept(100, ordered=True)
     world.run()
     assert world.counts(job.id) == {"queued": 40, "sent": 60}
@@ -126,7 +126,7 @@ def test_it_waits_if_the_credential_says_so() -> None:
 
 
 def test_it_waits_where_there_is_room_first() -> None:
-    world = World(bounded("one", Quota(30, Per.MONTH)), bounded("two", Quota(30, Per.HOUR)))
+    world = World(bounded("one", CredentialQuota(30, Per.MONTH)), bounded("two", CredentialQuota(30, Per.HOUR)))
     job = world.accept(100, ordered=True)
     world.run()
     [ledger] = world.ledgers.read_all(job.id)
@@ -139,7 +139,7 @@ def test_it_waits_where_there_is_room_first() -> None:
 
 def test_a_message_that_failed_elsewhere_keeps_its_delays() -> None:
     """Lane `one` is full: what `two` refuses for the moment comes back to it after the delay of a round."""
-    world = World(bounded("one", Quota(1, Per.MONTH)), credential("two"))
+    world = World(bounded("one", CredentialQuota(1, Per.MONTH)), credential("two"))
     world.accept(1, ordered=True)
     world.run()
     assert len(taken(world, "one")) == 1
@@ -153,7 +153,7 @@ def test_a_message_that_failed_elsewhere_keeps_its_delays() -> None:
 
 
 def test_an_open_breaker_of_the_other_lane_uses_up_no_round() -> None:
-    world = World(bounded("one", Quota(1, Per.HOUR)), credential("two"))
+    world = World(bounded("one", CredentialQuota(1, Per.HOUR)), credential("two"))
     world.accept(1, ordered=True)
     world.run()
     world.providers["two"].answer = Rejected("unauthorized", permanent=False, provider_down=True)
@@ -164,7 +164,7 @@ def test_an_open_breaker_of_the_other_lane_uses_up_no_round() -> None:
 
 
 def test_units_of_messages_that_were_stopped_come_back() -> None:
-    world = World(bounded("one", Quota(50, Per.HOUR)))
+    world = World(bounded("one", CredentialQuota(50, Per.HOUR)))
     world.accept(40)
 
     def pause(_targets: object) -> None:
@@ -179,7 +179,7 @@ def test_units_of_messages_that_were_stopped_come_back() -> None:
 
 def test_units_of_small_jobs_that_are_not_begun_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stop comes after the slots of their group were reserved."""
-    world = World(bounded("one", Quota(50, Per.HOUR)))
+    world = World(bounded("one", CredentialQuota(50, Per.HOUR)))
     stopped, *_ = [world.accept(1).id for _ in range(4)]
     begin = world.records.begin
     counted: list[int | None] = []
@@ -198,7 +198,7 @@ def test_units_of_small_jobs_that_are_not_begun_come_back(monkeypatch: pytest.Mo
 
 
 def test_units_of_what_a_small_job_leaves_out_come_back() -> None:
-    world = World(bounded("one", Quota(50, Per.HOUR)))
+    world = World(bounded("one", CredentialQuota(50, Per.HOUR)))
     job = world.accept(2)
     world.records.suppress(ACCOUNT, "r0@example.com", "complained", world.clock.ms)
     world.clock.run(lambda: world.send_together("one"))

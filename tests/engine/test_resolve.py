@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shared.domain.content.content import Mailbox
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.hours.openings import window_of
 from shared.domain.jobs.job import Policy
 from shared.domain.jobs.look_ups import LOOKS, due, next_look
@@ -206,7 +206,7 @@ def test_outside_of_its_hours_nothing_is_asked_about_when_asking_sends(
     there = resending if resends else world
     job = doubtful(there)
     now = datetime.fromtimestamp(there.clock.now(), UTC)
-    later = Hours(window_of(f"{now + timedelta(hours=2):%H:%M}", f"{now + timedelta(hours=3):%H:%M}"), "UTC")
+    later = OpenHours(window_of(f"{now + timedelta(hours=2):%H:%M}", f"{now + timedelta(hours=3):%H:%M}"), "UTC")
     there.records.jobs[job] = replace(there.job(job), hours=later)  # type: ignore[attr-defined]
     wait(there, 1_000)
     assert there.states(job)[:2] == ([U, U] if resends else [S, U])

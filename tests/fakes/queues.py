@@ -15,7 +15,7 @@ from shared.domain.lanes import lease_hints
 from shared.domain.lanes.depth import QueueDepth
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, UNNOTED, WRONG, Pace, Slots, own_clock
-from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Room, Spend, Unused, book, given_back, room, stale
+from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Headroom, Spend, Unused, book, given_back, room, stale
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Switches, ThrottledRate
 from shared.ports import Clock, Retriable
@@ -236,14 +236,14 @@ class FakePacer:
         tallies: dict[tuple[str, str], RefusalTally] | None = None,
         *,
         quotas: dict[str, dict[str, int | str]] | None = None,
-        full: dict[str, Room] | None = None,
+        full: dict[str, Headroom] | None = None,
     ) -> None:
         self.tat: dict[Any, int] = {} if tat is None else tat
         self.switches: dict[str, Switches] = {} if switches is None else switches
         self.hints: dict[tuple[str, str], LeaseHint] = {} if hints is None else hints
         self.tallies: dict[tuple[str, str], RefusalTally] = {} if tallies is None else tallies
         self.quotas: dict[str, dict[str, int | str]] = {} if quotas is None else quotas
-        self.full: dict[str, Room] = {} if full is None else full
+        self.full: dict[str, Headroom] = {} if full is None else full
         self.writes = [0, 0]
         self._skew = 0.0
         self.judge = judge
@@ -289,7 +289,7 @@ class FakePacer:
             ):
                 self.switches[credential] = replace(first, lowered=NOT_LOWERED)  # by a wrong clock
                 continue
-            if isinstance(first, Switches | Room):
+            if isinstance(first, Switches | Headroom):
                 switches, left = (first, UNBOUNDED) if isinstance(first, Switches) else (None, first)
                 return Slots(now / 1_000_000, pace.spacing, 0, switches, room=left)
             if first is not None:
@@ -348,7 +348,7 @@ class FakePacer:
         *,
         hint: LeaseHint | None,
         spend: Spend | None,
-    ) -> tuple[int, Room, tuple[str, ...]] | Switches | Room | None:
+    ) -> tuple[int, Headroom, tuple[str, ...]] | Switches | Headroom | None:
         with self._lock:
             found = self.switches.get(credential, AS_DECLARED)
             if not pace.agrees(found):
@@ -362,7 +362,7 @@ class FakePacer:
                 left = self._room(credential, spend, *span)
                 if left.until > span[0] * 1000 or booking is None or not booking.agrees(stored):
                     if left.until > self.full.get(credential, UNBOUNDED).until:
-                        self.full[credential] = Room(until=left.until)
+                        self.full[credential] = Headroom(until=left.until)
                     return left
             if first > horizon or (own is not None and self.tat.get(own, 0) > first):
                 return None
@@ -380,14 +380,14 @@ class FakePacer:
             left = self._room(credential, replace(spend, unused=NONE_UNUSED), *span)
             return first, left, booking.counters
 
-    def _room(self, credential: str, spend: Spend, begin: float, end: float) -> Room:
+    def _room(self, credential: str, spend: Spend, begin: float, end: float) -> Headroom:
         known, found = self.full.get(credential, UNBOUNDED), room(spend, begin, end, self.quotas.get(credential, {}))
         return replace(found, until=known.until, step=known.step) if found.until <= known.until else found
 
     def fill(self, credential: str, until: int, step: int) -> None:
         def write() -> None:
             if self.full.get(credential, UNBOUNDED).until < until:
-                self.full[credential] = Room(until=until, step=step)
+                self.full[credential] = Headroom(until=until, step=step)
 
         self._tap("pacer.fill", write)
 
@@ -399,11 +399,11 @@ class FakePacer:
                     stored[name] = int(stored[name]) - units
                 known, now = self.full.get(credential, UNBOUNDED), round(self._clock.now() * 1000)
                 if known.until > now and not known.step:
-                    self.full[credential] = Room(until=now)
+                    self.full[credential] = Headroom(until=now)
 
         self._tap("pacer.give_back", write)
 
-    def room(self, credential: str, spend: Spend) -> Room:
+    def room(self, credential: str, spend: Spend) -> Headroom:
         now = self._clock.now()
         return self._tap("pacer.room", lambda: self._room(credential, spend, now, now))
 

@@ -284,8 +284,8 @@ def test_quotas_reach_the_functions_as_declared() -> None:
     declared = [{"messages": 50_000, "per": "day", "zone": "America/Los_Angeles"}, {"messages": 200, "per": "24h"}]
     raw["credentials"][1] |= {"quotas": declared, "when_full": "wait"}
     told = contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps()).credentials[1]
-    day = contracts.Quota(50_000, contracts.Per.DAY, "America/Los_Angeles")
-    assert told.quotas == (day, contracts.Quota(200, contracts.Per.SLIDING))
+    day = contracts.CredentialQuota(50_000, contracts.Per.DAY, "America/Los_Angeles")
+    assert told.quotas == (day, contracts.CredentialQuota(200, contracts.Per.SLIDING))
     assert (told.overflows, told.when_full) == (False, contracts.WhenFull.WAIT)
 
 

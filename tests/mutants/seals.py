@@ -38,7 +38,7 @@ SEALS: Final = (
         "a removed entry is not found",
         9,
         DOMAIN,
-        "    faults += [Finding(Tampering.REMOVED, x.at) for x in kept.values()]\n",
+        "    faults += [AuditFault(Tampering.REMOVED, x.at) for x in kept.values()]\n",
         "",
         f"{TEST}::test_a_removed_entry_is_found[1]",
     ),

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from functions.api.requests import Channel
-from shared.domain.campaigns.approval import ApprovalPolicy, Asked, Decision, Limit
+from shared.domain.campaigns.approval import ApprovalLimit, ApprovalPolicy, Decision, PendingApproval
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.times import Millis
 from shared.web.views import TextOrNull, Time, View, at, moment
@@ -92,7 +92,7 @@ def decision_view(campaign: Campaign) -> DecisionView | None:
     )
 
 
-def waiting_item(campaign: Campaign, asked: Asked, now: Millis) -> WaitingItem:
+def waiting_item(campaign: Campaign, asked: PendingApproval, now: Millis) -> WaitingItem:
     """Return a campaign that waits, for a list."""
     return WaitingItem(
         **_fields(asked, campaign.ready, now),
@@ -117,11 +117,11 @@ def limit_view(policy: ApprovalPolicy, now: Millis) -> LimitView:
     return LimitView(above=_above(policy.limit), sent_today=policy.sent_at(now), proposal=proposal)
 
 
-def _above(limit: Limit) -> int | None:
+def _above(limit: ApprovalLimit) -> int | None:
     return limit.above if limit.on else None
 
 
-def _fields(asked: Asked, upload: str, now: Millis) -> dict[str, object]:
+def _fields(asked: PendingApproval, upload: str, now: Millis) -> dict[str, object]:
     lapsed = asked.lapsed_at(now)
     return {
         "approval_id": asked.id,

@@ -13,7 +13,7 @@ from functions.api.campaigns.views import CampaignView, campaign_view
 from functions.api.declined import accepted
 from shared.domain.accounts import Scope
 from shared.domain.audit import checked_reason
-from shared.domain.campaigns.approval import ID_DIGITS, MOST_ROWS, Limit, Who
+from shared.domain.campaigns.approval import ID_DIGITS, MOST_ROWS, ApprovalLimit, Who
 from shared.domain.namespaces import KeyKind, owner
 from shared.engine.campaigns.campaigns import Refused
 from shared.web.http import Answer
@@ -31,7 +31,7 @@ class Approval(Input):
     approval_id: ApprovalId
 
 
-class Refusal(Input):
+class ApprovalRefusal(Input):
     """Refuses what was shown; the one who asked withdraws it."""
 
     approval_id: ApprovalId
@@ -68,7 +68,7 @@ def approve(call: Call[Nothing, Approval]) -> Answer:
         return repeat_or_raise(call, 202, problem)
 
 
-def refuse(call: Call[Nothing, Refusal]) -> Answer:
+def refuse(call: Call[Nothing, ApprovalRefusal]) -> Answer:
     """Refuse what waits, or withdraw it; the list stays, and may be sent again."""
     campaign, body = owned(call), call.body
     approvals = call.services.campaigns().approvals
@@ -102,7 +102,7 @@ def read_limit(call: Call[Nothing, Nothing]) -> Answer:
 def put_limit(call: Call[Nothing, NewLimit]) -> Answer:
     """Set from how many rows on lists wait, or propose a looser limit."""
     account, above = _account(call, KeyKind.LIVE), call.body.above
-    limit = Limit() if above is None else Limit(True, above)
+    limit = ApprovalLimit() if above is None else ApprovalLimit(True, above)
     found = call.services.campaigns().approvals.limit(account, limit, _who(call))
     return limit_view(found, now_of(call)).answer(202 if found.proposed else 200)
 

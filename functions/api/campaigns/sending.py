@@ -28,7 +28,7 @@ from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs.job import Job
 from shared.domain.recipients import reader
-from shared.engine.campaigns.campaigns import Refused, Sent, Waiting
+from shared.engine.campaigns.campaigns import Refused, Sent, WaitsForApproval
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.engine.lists.list_jobs import Order
 from shared.engine.reports.message_log import Filter, LogLine
@@ -59,7 +59,7 @@ def _sent(call: Call[Nothing, Send], campaign: Campaign, key: str, fingerprint: 
     return sent_answer(campaign, found)
 
 
-def sent_answer(campaign: Campaign, found: Sent | Waiting | Replay | Mismatch | Refused | None) -> Answer:
+def sent_answer(campaign: Campaign, found: Sent | WaitsForApproval | Replay | Mismatch | Refused | None) -> Answer:
     """Return the answer to a call that sends a list, or has it wait; Problem if it does neither."""
     if found is None:
         raise missing("campaign", campaign.id)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from functions.api.campaigns.approval_views import ApprovalView, DecisionView, approval_view, decision_view
-from functions.api.jobs.hours import HoursView, hours_view
+from functions.api.jobs.hours import SendingHoursView, hours_view
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Mailbox, Speech
@@ -53,7 +53,7 @@ class CampaignItem(View):
     template_id: str | None = Field(description="The stored template that it was copied from.")
     template_version: int | None
     unsubscribe: bool
-    hours: HoursView | None = Field(description="When its messages are sent; null: at any time.")
+    hours: SendingHoursView | None = Field(description="When its messages are sent; null: at any time.")
     bounce_guard: bool = Field(description="Whether too many hard bounces stop it.")
     uploading: str | None = Field(description="The upload that is being read.")
     upload_id: str | None = Field(description="The list that is read and not sent yet.")

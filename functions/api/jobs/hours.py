@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from shared.domain.hours.hours import RECIPIENT, Hours
+from shared.domain.hours.hours import RECIPIENT, OpenHours
 from shared.domain.hours.openings import InvalidHoursError, window_of
 from shared.domain.hours.zones import is_zone
 from shared.web.inputs import Input
@@ -53,17 +53,17 @@ class SendingHours(Input):
             raise ValueError(str(error)) from None
         return self
 
-    def hours(self) -> Hours:
+    def hours(self) -> OpenHours:
         """Return them as the engine has them."""
-        return Hours(window_of(self.from_, self.to, self.days), self.zone, self.fallback or "")
+        return OpenHours(window_of(self.from_, self.to, self.days), self.zone, self.fallback or "")
 
 
-def hours_of(asked: SendingHours | None) -> Hours | None:
+def hours_of(asked: SendingHours | None) -> OpenHours | None:
     """Return what a request says of hours as the engine has it; None for any time."""
     return asked.hours() if asked is not None else None
 
 
-class HoursView(View):
+class SendingHoursView(View):
     """Hours in which messages are sent."""
 
     from_: str = Field(serialization_alias="from")
@@ -73,10 +73,10 @@ class HoursView(View):
     fallback: str | None = Field(description="The zone of recipients whose own is not known.")
 
 
-def hours_view(x: Hours | None) -> HoursView | None:
+def hours_view(x: OpenHours | None) -> SendingHoursView | None:
     """Return hours as clients read them; None for any time."""
     if x is None:
         return None
     told = x.document()
     days, fallback = told.get("days"), x.fallback or None
-    return HoursView(from_=told["from"], to=told["to"], days=days, zone=x.zone, fallback=fallback)
+    return SendingHoursView(from_=told["from"], to=told["to"], days=days, zone=x.zone, fallback=fallback)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.fields import Fields
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.ids import is_small
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs import details as detail_codec
@@ -230,7 +230,7 @@ def job(item: Mapping[str, Any]) -> Job:
         policy=Policy(deferred_after=deferred_after, **_POLICY.read(item)),
         rate=float(item["rate"]["N"]) if "rate" in item else None,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
-        hours=Hours.read(text(item, "hours")) if "hours" in item else None,
+        hours=OpenHours.read(text(item, "hours")) if "hours" in item else None,
         **_JOB.read(item),
     )
 

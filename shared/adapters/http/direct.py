@@ -35,7 +35,7 @@ _SERVER_FAULT: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class AwsService:
     """A service of AWS.
 
     Attributes:
@@ -52,7 +52,7 @@ class Service:
     methods: tuple[str, ...]
 
 
-DYNAMODB: Final = Service(
+DYNAMODB: Final = AwsService(
     "dynamodb",
     "DynamoDB_20120810",
     "1.0",
@@ -70,7 +70,7 @@ DYNAMODB: Final = Service(
         "transact_write_items",
     ),
 )
-SQS: Final = Service(
+SQS: Final = AwsService(
     "sqs",
     "AmazonSQS",
     "1.0",
@@ -84,7 +84,7 @@ SQS: Final = Service(
         "get_queue_attributes",
     ),
 )
-SECRETS: Final = Service("secretsmanager", "secretsmanager", "1.1", 4, ("get_secret_value",))
+SECRETS: Final = AwsService("secretsmanager", "secretsmanager", "1.1", 4, ("get_secret_value",))
 
 
 class DirectClient:
@@ -100,7 +100,7 @@ class DirectClient:
 
     def __init__(
         self,
-        service: Service,
+        service: AwsService,
         endpoint: str,
         region: str,
         *,

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 
 from shared.adapters.s3.blobs import S3Blobs
-from shared.domain.auditing.seals import LoggedEntry, Seal
+from shared.domain.auditing.seals import AuditSeal, LoggedEntry
 
 
 class SealCopies:
@@ -17,7 +17,7 @@ class SealCopies:
     def __init__(self, blobs: S3Blobs) -> None:
         self._blobs = blobs
 
-    def __call__(self, seal: Seal, entries: Sequence[LoggedEntry]) -> None:
+    def __call__(self, seal: AuditSeal, entries: Sequence[LoggedEntry]) -> None:
         head = {"log": seal.log, "number": seal.number, "start": seal.start, "end": seal.end}
         lines = [{**head, "before": seal.before, "days": seal.days, "digest": seal.digest}]
         lines += [{"place": x.place, **x.said} for x in entries]

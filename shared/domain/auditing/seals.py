@@ -53,7 +53,7 @@ class LoggedEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class AuditSeal:
     """A seal. Times are Unix milliseconds.
 
     Attributes:
@@ -90,7 +90,7 @@ class Seal:
         return _hashed(json.dumps([*fields, hashlib.sha256(self.entries).hexdigest()])).hex()
 
 
-def seal_of(log: str, last: Seal | None, end: Millis, entries: Sequence[LoggedEntry], days: int) -> Seal:
+def seal_of(log: str, last: AuditSeal | None, end: Millis, entries: Sequence[LoggedEntry], days: int) -> AuditSeal:
     """Return the next seal of a log.
 
     Args:
@@ -100,7 +100,7 @@ def seal_of(log: str, last: Seal | None, end: Millis, entries: Sequence[LoggedEn
     """
     packed = b"".join(_PRINT.pack(x.at, x.place, x.content) for x in (entry.sealed for entry in entries))
     number, start, before = (last.number + 1, last.end, last.digest) if last else (1, 0, "")
-    return Seal(log, number, start, end, before, days, packed)
+    return AuditSeal(log, number, start, end, before, days, packed)
 
 
 def due_end(now: Millis) -> Millis:
@@ -119,7 +119,7 @@ class Tampering(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFault:
     """A fault.
 
     Attributes:
@@ -132,16 +132,16 @@ class Finding:
     place: str = ""
 
 
-def chained(seal: Seal, last: Seal | None) -> Finding | None:
+def chained(seal: AuditSeal, last: AuditSeal | None) -> AuditFault | None:
     """Return what is wrong with a seal after another one; None: nothing."""
     if seal.number != (last.number + 1 if last else 1):
-        return Finding(Tampering.SEAL_MISSING, seal.start)
+        return AuditFault(Tampering.SEAL_MISSING, seal.start)
     if seal.before != (last.digest if last else "") or seal.start != (last.end if last else 0):
-        return Finding(Tampering.SEAL_CHANGED, seal.end)
+        return AuditFault(Tampering.SEAL_CHANGED, seal.end)
     return None
 
 
-def compared(seal: Seal, found: Iterable[LoggedEntry], since: Millis) -> Finding | None:
+def compared(seal: AuditSeal, found: Iterable[LoggedEntry], since: Millis) -> AuditFault | None:
     """Return the first difference between a seal and its days as they are now; None: there is none.
 
     Args:
@@ -149,17 +149,17 @@ def compared(seal: Seal, found: Iterable[LoggedEntry], since: Millis) -> Finding
         since: older entries are left out: their time to live has passed.
     """
     kept = {x.place: x for x in seal.kept if x.at >= since}
-    faults: list[Finding] = []
+    faults: list[AuditFault] = []
     for entry in found:
         now = entry.sealed
         if now.at < since:
             continue
         was = kept.pop(now.place, None)
         if was is None:
-            faults.append(Finding(Tampering.INSERTED, now.at, entry.place))
+            faults.append(AuditFault(Tampering.INSERTED, now.at, entry.place))
         elif was.content != now.content:
-            faults.append(Finding(Tampering.CHANGED, now.at, entry.place))
-    faults += [Finding(Tampering.REMOVED, x.at) for x in kept.values()]
+            faults.append(AuditFault(Tampering.CHANGED, now.at, entry.place))
+    faults += [AuditFault(Tampering.REMOVED, x.at) for x in kept.values()]
     return min(faults, key=lambda x: (x.at, x.place), default=None)
 
 

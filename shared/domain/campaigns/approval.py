@@ -42,7 +42,7 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingApproval:
     """A request for approval. Times are Unix milliseconds.
 
     Attributes:
@@ -78,7 +78,7 @@ class Asked:
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
-    def unpack(cls, text: str) -> "Asked":
+    def unpack(cls, text: str) -> "PendingApproval":
         """Read what `pack` wrote."""
         return cls(**json.loads(text))
 
@@ -122,7 +122,7 @@ def approval_id(shown: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class ApprovalLimit:
     """Which lists wait for approval.
 
     Attributes:
@@ -133,7 +133,7 @@ class Limit:
     on: bool = False
     above: int = 0
 
-    def looser_than(self, other: "Limit") -> bool:
+    def looser_than(self, other: "ApprovalLimit") -> bool:
         """Tell whether it lets something through that the other one holds."""
         return other.on and (not self.on or self.above > other.above)
 
@@ -150,11 +150,11 @@ class ApprovalPolicy:
     """
 
     account: str
-    limit: Limit = Limit()
+    limit: ApprovalLimit = ApprovalLimit()
     since: Millis = 0
     rows: int = 0
     proposed: bool = False
-    proposal: Limit = Limit()
+    proposal: ApprovalLimit = ApprovalLimit()
     proposed_by: str = ""
     proposed_as: str = ""
     proposed_at: Millis = 0
@@ -187,11 +187,13 @@ class ApprovalPolicy:
         running = now < self.since + DAY_MS
         return self._next(since=self.since if running else now, rows=self.sent_at(now) + rows)
 
-    def limited(self, limit: Limit) -> "ApprovalPolicy":
+    def limited(self, limit: ApprovalLimit) -> "ApprovalPolicy":
         """Return it with another limit; a proposal is dropped."""
-        return self._next(limit=limit, proposed=False, proposal=Limit(), proposed_by="", proposed_as="", proposed_at=0)
+        return self._next(
+            limit=limit, proposed=False, proposal=ApprovalLimit(), proposed_by="", proposed_as="", proposed_at=0
+        )
 
-    def with_proposal(self, limit: Limit, who: Who, now: Millis) -> "ApprovalPolicy":
+    def with_proposal(self, limit: ApprovalLimit, who: Who, now: Millis) -> "ApprovalPolicy":
         """Return it with a looser limit that waits for another's approval."""
         return self._next(proposed=True, proposal=limit, proposed_by=who.actor, proposed_as=who.person, proposed_at=now)
 

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from shared.domain.campaigns.approval import Asked, Decided, approval_id
+from shared.domain.campaigns.approval import Decided, PendingApproval, approval_id
 from shared.domain.campaigns.variants import NONE, Variants
 from shared.domain.channels.lookup import channel_of
 from shared.domain.channels.sms import SMS
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.lists.gaps import LANDLINES, Gap
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
@@ -122,10 +122,10 @@ class Campaign:
     jobs: tuple[str, ...] = ()
     guard_off: bool = False
     unsubscribe: bool = True
-    hours: Hours | None = None
+    hours: OpenHours | None = None
     updated_at: int = 0
     version: int = 1
-    asked: Asked | None = None
+    asked: PendingApproval | None = None
     decided: Decided | None = None
 
     @property
@@ -139,11 +139,11 @@ class Campaign:
         return self.lacks(self.columns) if self.ready else ()
 
     @property
-    def waiting(self) -> Asked | None:
+    def waiting(self) -> PendingApproval | None:
         """The request for approval of what it says now; None: nothing waits."""
         return self.asked if self.asked is not None and self.asked.version == self.version else None
 
-    def shown(self, upload: "Upload", asked: Asked) -> str:
+    def shown(self, upload: "Upload", asked: PendingApproval) -> str:
         """Return the id of a request, made of all that an approver is shown. `asked`: its own id does not count."""
         return approval_id(
             {

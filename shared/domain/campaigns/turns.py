@@ -13,7 +13,7 @@ REMEMBERED: Final = 100
 """Accounts of which a credential remembers when it was their turn; those before them count as if it never was."""
 
 
-class Waiting(NamedTuple):
+class WaitingJob(NamedTuple):
     """A job that waits for a credential. Its order is its age."""
 
     created_at: Millis
@@ -29,13 +29,13 @@ def is_over(holding: Iterable[Job], account: str, now: Millis) -> bool:
     return now - first >= TURN_MS and all(job.account != account for job in jobs)
 
 
-def in_turn(waiting: Iterable[Waiting], turns: Sequence[str]) -> list[Waiting]:
+def in_turn(waiting: Iterable[WaitingJob], turns: Sequence[str]) -> list[WaitingJob]:
     """Sort jobs: the account first whose turn is longest ago, or never was; of one account, the oldest job.
 
     Args:
         turns: the accounts that had a turn, the last one last.
     """
-    oldest: dict[str, Waiting] = {}
+    oldest: dict[str, WaitingJob] = {}
     by_age = sorted(waiting)
     for x in by_age:
         oldest.setdefault(x.account, x)

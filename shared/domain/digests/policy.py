@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Mailbox
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.times import Millis, Seconds
 
 DAY_S: Final = 86_400
@@ -79,7 +79,7 @@ class DigestPolicy:
     max_lines: int = 100
     retention: int = 7 * DAY_S
     unsubscribe: bool = False
-    hours: Hours | None = None
+    hours: OpenHours | None = None
     deleted: bool = False
 
     @property
@@ -108,7 +108,7 @@ def settings(data: bytes) -> dict[str, Any]:
     raw = json.loads(zlib.decompress(data))
     known = {name: raw[name] for name in SETTINGS if name in raw}
     sender, hours = known["sender"], known.pop("hours", "")
-    known["hours"] = Hours.read(hours) if hours else None
+    known["hours"] = OpenHours.read(hours) if hours else None
     return {**known, "sender": Mailbox(**sender) if sender else None, "route": tuple(known["route"])}
 
 

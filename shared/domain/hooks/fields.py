@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from shared.domain.access.ends import EndingKey
-from shared.domain.campaigns.approval import Asked, Decided, Decision
+from shared.domain.campaigns.approval import Decided, Decision, PendingApproval
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.sms import SMS
@@ -123,7 +123,7 @@ def _counts(x: Upload) -> ListCounts:
     return x.checkpoint.counts if x.checkpoint is not None else ListCounts()
 
 
-def _asked(x: Campaign) -> Asked:
+def _asked(x: Campaign) -> PendingApproval:
     if x.asked is None:
         raise ValueError("nothing waits")
     return x.asked

@@ -17,7 +17,7 @@ MOST_ZONES: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Hours:
+class OpenHours:
     """The hours of a campaign, a batch or a policy.
 
     Attributes:
@@ -52,7 +52,7 @@ class Hours:
             return at
         return min(opening(self.of(zone), at) for zone in self.zones or ("",))
 
-    def among(self, zones: Iterable[str]) -> "Hours":
+    def among(self, zones: Iterable[str]) -> "OpenHours":
         """Return them for a job whose chunks have these zones, each as of `Chunk.zone`; as they are if one zone counts.
 
         Args:
@@ -81,7 +81,7 @@ class Hours:
         return json.dumps(self.document() | more, separators=(",", ":"))
 
     @classmethod
-    def read(cls, text: str) -> "Hours":
+    def read(cls, text: str) -> "OpenHours":
         """Read what `text` wrote."""
         x = json.loads(text)
         return cls(
@@ -89,6 +89,6 @@ class Hours:
         )
 
 
-def begin_of(hours: Hours | None, asked: Millis) -> Millis:
+def begin_of(hours: OpenHours | None, asked: Millis) -> Millis:
     """Return when sending begins that is asked for at a moment: then, or when the hours open next."""
     return hours.first(asked) if hours is not None else asked

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import COUNT_KEYS, SHOWN_AS, Cell, JobState, MessageState
 from shared.domain.namespaces import KeyKind, kind_of, namespace
@@ -153,7 +153,7 @@ class Job:
     guard_off: bool = False
     shared: bool = False
     retry: RetryRequest | None = None
-    hours: Hours | None = None
+    hours: OpenHours | None = None
     urgent: bool = False
     created_by: str = ""
     resumed_by: str = ""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shared.contracts import Per, Quota
+from shared.contracts import CredentialQuota, Per
 from shared.domain.lanes.periods import BUCKET, ends
 from shared.domain.lanes.quotas import Spend, Stored, room
 from shared.domain.times import Seconds
@@ -27,7 +27,7 @@ class Capacity:
     """
 
     rate: float
-    quotas: tuple[Quota, ...] = ()
+    quotas: tuple[CredentialQuota, ...] = ()
     stored: Stored = field(default_factory=dict)
     full_until: Seconds = 0.0
 
@@ -38,7 +38,7 @@ class Capacity:
             return 0.0
         return min([self.rate * (end - begin), *(self._bound(q, begin, end) for q in self.quotas)])
 
-    def _bound(self, quota: Quota, begin: Seconds, end: Seconds) -> float:
+    def _bound(self, quota: CredentialQuota, begin: Seconds, end: Seconds) -> float:
         left = max(0, room(Spend((quota,), 1), begin, begin, self.stored).left or 0)
         if quota.per is Per.SLIDING:
             return left + quota.messages * (end - begin) / _SLIDING

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import MIN_RATE
-from shared.domain.lanes.quotas import UNBOUNDED, Room
+from shared.domain.lanes.quotas import UNBOUNDED, Headroom
 from shared.domain.lanes.refusals import EFFECT, NO_CALLS, RefusalTally, left
 from shared.domain.lanes.switches import NOT_LOWERED, Switches, ThrottledRate
 from shared.domain.times import Seconds
@@ -292,7 +292,7 @@ class Slots:
     count: int
     switches: Switches | None = None
     tally: RefusalTally = NO_CALLS
-    room: Room = UNBOUNDED
+    room: Headroom = UNBOUNDED
     counters: tuple[str, ...] = ()
 
     def at(self, position: int) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shared.contracts import Per, Quota
+from shared.contracts import CredentialQuota, Per
 from shared.domain.lanes.periods import BUCKET, BUCKETS, bucket, ends, label
 from shared.domain.times import Millis, Seconds
 
@@ -50,14 +50,14 @@ class Spend:
         unused: units of the same lease that no call has used; they are used first.
     """
 
-    quotas: tuple[Quota, ...]
+    quotas: tuple[CredentialQuota, ...]
     units: int
     least: int = 1
     unused: Unused = NONE_UNUSED
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Headroom:
     """The units that a lane may still send.
 
     Attributes:
@@ -71,7 +71,7 @@ class Room:
     step: int = 0
 
 
-UNBOUNDED: Final = Room()
+UNBOUNDED: Final = Headroom()
 
 
 @dataclass(slots=True)
@@ -172,7 +172,7 @@ def book(spend: Spend, begin: Seconds, end: Seconds, stored: Stored | None) -> B
     return out
 
 
-def room(spend: Spend, begin: Seconds, end: Seconds, stored: Stored) -> Room:
+def room(spend: Spend, begin: Seconds, end: Seconds, stored: Stored) -> Headroom:
     """Return the units that are left, as just read; `until` is set if they are too few for the first message.
 
     Args:
@@ -186,10 +186,10 @@ def room(spend: Spend, begin: Seconds, end: Seconds, stored: Stored) -> Room:
         left = mine if left is None else min(left, mine)
         if mine < spend.least:
             until = max(until, over + GUARD)
-    return Room(left, math.ceil(until * 1000))
+    return Headroom(left, math.ceil(until * 1000))
 
 
-def stale(quotas: Iterable[Quota], stored: Iterable[str], now: Seconds) -> list[str]:
+def stale(quotas: Iterable[CredentialQuota], stored: Iterable[str], now: Seconds) -> list[str]:
     """Return the counters of calendar periods that are over by any worker's clock."""
     oldest = {
         f"{USED}{q.per}_": min(_counter(q, at) for at in (now - _OVER, now + _OVER))
@@ -218,7 +218,7 @@ def _moments(begin: Seconds, end: Seconds) -> list[Seconds]:
     return [*(begin + n * step for n in range(math.ceil((end - begin) / step))), end]
 
 
-def _counter(quota: Quota, at: Seconds) -> str:
+def _counter(quota: CredentialQuota, at: Seconds) -> str:
     return f"{USED}{quota.per}_{label(quota.per, quota.zone, at)}"
 
 
@@ -226,7 +226,7 @@ def _sliding(number: int | str) -> str:
     return f"{USED}{Per.SLIDING}_{number}"
 
 
-def _count(out: Booking, quota: Quota, spend: Spend, name: str) -> bool:
+def _count(out: Booking, quota: CredentialQuota, spend: Spend, name: str) -> bool:
     """Add a reservation's units to a counter; False if even an empty one has no room for them."""
     units = _units(spend, name)
     out.adds[name], out.most[name] = units, quota.messages - units
@@ -237,7 +237,7 @@ def _units(spend: Spend, name: str) -> int:
     return spend.units - (spend.unused.units if name in spend.unused.counters else 0)
 
 
-def _left(quota: Quota, spend: Spend, moments: Sequence[Seconds], stored: Stored) -> tuple[int, Seconds]:
+def _left(quota: CredentialQuota, spend: Spend, moments: Sequence[Seconds], stored: Stored) -> tuple[int, Seconds]:
     """Return the units that are left of a quota, and when the period that is full ends."""
     by_name = {_counter(quota, at): at for at in moments}
     left = {x: quota.messages - _number(stored, x) + spend.units - _units(spend, x) for x in by_name}
@@ -253,7 +253,9 @@ def _ring(stored: Stored) -> _Ring | None:
     return _Ring.read(text) if isinstance(text, str) else None
 
 
-def _book_sliding(out: Booking, quota: Quota, spend: Spend, moments: Sequence[Seconds], stored: Stored | None) -> bool:
+def _book_sliding(
+    out: Booking, quota: CredentialQuota, spend: Spend, moments: Sequence[Seconds], stored: Stored | None
+) -> bool:
     """Add the units to the latest counters, each with its sum of 24 hours; begin new ones if their time has come.
 
     The sums of new ones are of what was read; so the write demands that nothing has been added since.
@@ -267,7 +269,7 @@ def _book_sliding(out: Booking, quota: Quota, spend: Spend, moments: Sequence[Se
     return _turn(out, quota, spend, numbers, ring, stored or {})
 
 
-def _begin_ring(out: Booking, quota: Quota, spend: Spend, numbers: Sequence[int]) -> bool:
+def _begin_ring(out: Booking, quota: CredentialQuota, spend: Spend, numbers: Sequence[int]) -> bool:
     """Begin the first counters of a quota; False if even empty ones have no room."""
     out.absent.append(RING)
     out.sets |= {_sliding(x): spend.units for x in numbers} | {RING: str(_Ring(numbers[-1], 0))}
@@ -275,7 +277,7 @@ def _begin_ring(out: Booking, quota: Quota, spend: Spend, numbers: Sequence[int]
 
 
 def _add_to_latest(
-    out: Booking, quota: Quota, spend: Spend, numbers: Sequence[int], ring: _Ring, stored: Stored | None
+    out: Booking, quota: CredentialQuota, spend: Spend, numbers: Sequence[int], ring: _Ring, stored: Stored | None
 ) -> bool:
     """Add the units to the latest counters, while no later one holds their sum; False if there is no room."""
     mine = [x for x in numbers if stored is None or _sliding(x) in stored]
@@ -285,7 +287,9 @@ def _add_to_latest(
     return all(_count(out, quota, spend, name) for name in names)
 
 
-def _turn(out: Booking, quota: Quota, spend: Spend, numbers: Sequence[int], ring: _Ring, stored: Stored) -> bool:
+def _turn(
+    out: Booking, quota: CredentialQuota, spend: Spend, numbers: Sequence[int], ring: _Ring, stored: Stored
+) -> bool:
     """Begin new counters with the sums of what was read; False if there is no room."""
     before = _sliding(ring.bucket)
     used = _number(stored, before)
@@ -306,7 +310,9 @@ def _turn(out: Booking, quota: Quota, spend: Spend, numbers: Sequence[int], ring
     return fullest + spend.units <= quota.messages
 
 
-def _left_sliding(quota: Quota, spend: Spend, moments: Sequence[Seconds], stored: Stored) -> tuple[int, Seconds]:
+def _left_sliding(
+    quota: CredentialQuota, spend: Spend, moments: Sequence[Seconds], stored: Stored
+) -> tuple[int, Seconds]:
     ring = _ring(stored)
     if ring is None:
         return quota.messages, 0.0
@@ -329,7 +335,7 @@ def _fullest(ring: _Ring, numbers: Sequence[int], used: int) -> int:
     return max(used if x <= ring.bucket else ring.turned(x, used).base for x in numbers if x >= ring.bucket)
 
 
-def _least_left(quota: Quota, spend: Spend, numbers: Sequence[int], stored: Stored) -> tuple[int, int]:
+def _least_left(quota: CredentialQuota, spend: Spend, numbers: Sequence[int], stored: Stored) -> tuple[int, int]:
     """Return the number of the fullest counter that is stored, and the units that it has left."""
     names = {x: _sliding(x) for x in numbers if _sliding(x) in stored}
     lefts = {x: quota.messages - _number(stored, at) + spend.units - _units(spend, at) for x, at in names.items()}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from shared.contracts import Quota
+from shared.contracts import CredentialQuota
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.lanes.quotas import Spend, Stored, room
 from shared.domain.lanes.switches import AS_DECLARED, Switches
@@ -33,7 +33,7 @@ class CredentialState:
         """Whether its quota is used up."""
         return self.full_until > self.at * 1000
 
-    def left(self, quotas: Sequence[Quota]) -> list[tuple[Quota, int]]:
+    def left(self, quotas: Sequence[CredentialQuota]) -> list[tuple[CredentialQuota, int]]:
         """Return quotas, and how many units are left of each now."""
         return [(q, max(0, room(Spend((q,), 1), self.at, self.at, self.used).left or 0)) for q in quotas]
 

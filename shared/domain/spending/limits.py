@@ -11,13 +11,15 @@ from datetime import UTC, datetime
 from typing import Final, Literal, get_args
 
 from shared.contracts import MICRO
+from shared.domain.channels.channel import ChannelName
+from shared.domain.channels.lookup import channel_of
 from shared.domain.times import DAY_MS, Millis
 
 MESSAGES: Final = "messages"
 """The measure of messages of all channels together."""
 PRICE: Final = "price"
 """The measure of what messages cost, in millionths of the unit of the deployment's prices."""
-Measure = Literal["email", "sms", "voice", "whatsapp", "messages", "price"]
+Measure = Literal[ChannelName, "messages", "price"]
 """What a limit is of."""
 MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
 UNLIMITED: Final = -1
@@ -26,19 +28,16 @@ CODE: Final = "quota_exceeded"
 """The code of a refusal."""
 BARRED: Final = "country_not_allowed"
 """The code of a refusal of numbers of a country."""
-NOUNS: Final = {
-    "email": "e-mails",
-    "sms": "segments of SMS",
-    "voice": "calls",
-    "whatsapp": "WhatsApp messages",
-    MESSAGES: "messages",
-}
-"""Measure → its messages, as a sentence names them."""
 KEPT_DAYS: Final = 40
 """Days that the use of a day is kept."""
 
 Limits = Mapping[str, int]
 """Measure (a channel's name, MESSAGES or PRICE) → the most of a day, or UNLIMITED."""
+
+
+def units_of(measure: str) -> str:
+    """Return a measure's messages, as a sentence names them; PRICE has none."""
+    return measure if measure == MESSAGES else channel_of(measure).units
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +250,6 @@ def sentence(x: Exceeded) -> str:
     """Return for people which limit a request would exceed."""
     whose = "This API key" if x.key else "This account"
     most, used, asked = (f"{shown(x.measure, y):,}" for y in (x.limit, x.used, x.asked))
-    may = f"may spend {most} a day" if x.measure == PRICE else f"may send {most} {NOUNS[x.measure]} a day"
+    may = f"may spend {most} a day" if x.measure == PRICE else f"may send {most} {units_of(x.measure)} a day"
     after = datetime.fromtimestamp(x.resets_at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"{whose} {may}. {used} are used, and this needs {asked}. The next day begins at {after}."

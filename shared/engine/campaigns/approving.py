@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from shared.domain.accounts import ApiKey, is_key_id
 from shared.domain.audit import Act, Event, Log, audited
-from shared.domain.campaigns.approval import ApprovalPolicy, Decided, Decision, Limit, Who
+from shared.domain.campaigns.approval import ApprovalLimit, ApprovalPolicy, Decided, Decision, Who
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.people import FIRST_KEY
 from shared.domain.times import DAY_MS, Millis
@@ -15,7 +15,7 @@ from shared.engine.campaigns.campaigns import (
     Reason,
     Refused,
     Sent,
-    Waiting,
+    WaitsForApproval,
     decided_event,
 )
 from shared.engine.lists.list_jobs import Order
@@ -103,7 +103,7 @@ class ApprovalLimits:
         """Return what an account asks of its lists."""
         return self._approvals.policy(account)
 
-    def limit(self, account: str, limit: Limit, who: Who, *, operator: bool = False) -> ApprovalPolicy:
+    def limit(self, account: str, limit: ApprovalLimit, who: Who, *, operator: bool = False) -> ApprovalPolicy:
         """Set the limit, or propose it if it is looser than the one that there is: another one approves that.
 
         Args:
@@ -151,7 +151,7 @@ class ApprovalLimits:
         for _ in range(TRIES):
             yield self._approvals.policy(account)
 
-    def _told(self, policy: ApprovalPolicy, act: Act, limit: Limit, who: Who, **more: str) -> Event:
+    def _told(self, policy: ApprovalPolicy, act: Act, limit: ApprovalLimit, who: Who, **more: str) -> Event:
         told: dict[str, str | int] = {"limit": limit.above if limit.on else "off", **more}
         return audited(policy.account, self._now(), policy.account, act, who.actor, told)
 
@@ -172,7 +172,7 @@ class ApprovalControl(ApprovalLimits):
 
     def approve(
         self, campaign: Campaign, name: str, who: Who, *, key: str = "", fingerprint: str = ""
-    ) -> Sent | Waiting | Replay | Mismatch | Refused | None:
+    ) -> Sent | WaitsForApproval | Replay | Mismatch | Refused | None:
         """Send what waits, as it was shown; None: the campaign no longer exists.
 
         Args:

@@ -13,11 +13,11 @@ from typing import Any, Final
 from shared.contracts import Settings
 from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.domain.campaigns import bounce_guard
-from shared.domain.campaigns.approval import ApprovalPolicy, Asked, Decided, Decision
+from shared.domain.campaigns.approval import ApprovalPolicy, Decided, Decision, PendingApproval
 from shared.domain.campaigns.campaign import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.lanes.estimates import Capacity, finished
@@ -94,11 +94,11 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitsForApproval:
     """The list waits for approval; `answer`: the JSON of the 202's body."""
 
     campaign: Campaign
-    asked: Asked
+    asked: PendingApproval
     answer: str
 
 
@@ -228,7 +228,7 @@ class CampaignControl:
 
     def send(
         self, campaign: Campaign, order: Order, grant: Grant | None = None
-    ) -> Sent | Waiting | Replay | Mismatch | Refused | None:
+    ) -> Sent | WaitsForApproval | Replay | Mismatch | Refused | None:
         """Turn the list that is read into a job, and have it started; None: the campaign no longer exists.
 
         A list that its account wants approved only waits, until it is sent with a grant. Of two calls for one list one
@@ -253,7 +253,7 @@ class CampaignControl:
 
     def _send_or_ask(
         self, campaign: Campaign, upload: Upload, order: Order, policy: ApprovalPolicy, grant: Grant | None
-    ) -> Sent | Waiting | Replay | Mismatch | Refused | None:
+    ) -> Sent | WaitsForApproval | Replay | Mismatch | Refused | None:
         now, rows = self._now(), _rows(upload)
         if grant is not None or not policy.limit.on:
             return self._send(campaign, upload, order, grant)
@@ -261,12 +261,12 @@ class CampaignControl:
             return self._ask(campaign, upload, order)
         return self._send(campaign, upload, order, spent=(policy, policy.spent(rows, now)))
 
-    def _ask(self, campaign: Campaign, upload: Upload, order: Order) -> Waiting | Replay | Mismatch | None:
+    def _ask(self, campaign: Campaign, upload: Upload, order: Order) -> WaitsForApproval | Replay | Mismatch | None:
         """Have a list wait for approval, in place of its earlier request."""
         now, rows, skipped = self._now(), _rows(upload), sum((upload.skipped or {}).values())
         not_before = order.not_before if order.not_before > now else 0
         version, rate = campaign.version + 1, order.rate or 0
-        draft = Asked("", version, order.by, now, rows, skipped, order.person, rate, not_before)
+        draft = PendingApproval("", version, order.by, now, rows, skipped, order.person, rate, not_before)
         unnamed = campaign.changed(now)
         asked = replace(draft, id=unnamed.shown(upload, draft))
         answer = waiting_answer(campaign, upload, asked)
@@ -275,7 +275,7 @@ class CampaignControl:
         event = audited(campaign.namespace, now, campaign.id, Act.APPROVAL_ASKED, order.by, told)
         after = replace(unnamed, asked=asked)
         made = self._campaigns.ask(campaign, after, _record(campaign, order, answer, now), event=event)
-        return Waiting(after, asked, answer) if isinstance(made, Stored) else made
+        return WaitsForApproval(after, asked, answer) if isinstance(made, Stored) else made
 
     def _unusable(self, campaign: Campaign, upload: Upload, order: Order) -> Refused | None:
         """Return why a campaign's list cannot be sent."""
@@ -514,7 +514,7 @@ def _reads_anew(current: Campaign, changes: Mapping[str, Any]) -> bool:
     return zones or (bool(changes.get("unsubscribe")) and not current.unsubscribe)
 
 
-def _by_recipient(hours: Hours | None) -> bool:
+def _by_recipient(hours: OpenHours | None) -> bool:
     return hours is not None and hours.by_recipient
 
 

@@ -11,7 +11,7 @@ from shared.contracts import Settings, pointer
 from shared.domain.audit import Act, Event, audited
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
-from shared.domain.hours.hours import Hours, begin_of
+from shared.domain.hours.hours import OpenHours, begin_of
 from shared.domain.ids import new_id, small_id
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
@@ -72,7 +72,7 @@ class BatchRequest:
     ordered: bool = False
     kind: str = BATCH
     tries: str = ""
-    hours: Hours | None = None
+    hours: OpenHours | None = None
     urgent: bool = False
     due: tuple[Millis, ...] = ()
 

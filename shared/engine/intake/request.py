@@ -8,7 +8,7 @@ from enum import StrEnum
 from shared.contracts import Routing
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Attachment, Speech
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.jobs.job import Policy
 from shared.domain.namespaces import namespace
 
@@ -68,7 +68,7 @@ class SendRequest:
     channel: str = EMAIL.name
     speech: Speech | None = None
     region: str = ""
-    hours: Hours | None = None
+    hours: OpenHours | None = None
     urgent: bool = False
 
     @property

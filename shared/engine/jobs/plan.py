@@ -18,7 +18,7 @@ from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, Event
 from shared.domain.campaigns import turns
-from shared.domain.campaigns.turns import Waiting
+from shared.domain.campaigns.turns import WaitingJob
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Change, JobState
@@ -50,12 +50,12 @@ class _Look:
     refused: set[str] = field(default_factory=set)
     stuck: set[str] = field(default_factory=set)
 
-    def allows(self, x: Waiting) -> bool:
+    def allows(self, x: WaitingJob) -> bool:
         """Tell whether a job may start: its campaign holds the credential, and no other account waits."""
         waits = bool(self.refused - {x.account}) and x.job not in self.stuck
         return self.holder in ("", x.campaign) and not waits
 
-    def note(self, x: Waiting, changed: Changed) -> bool:
+    def note(self, x: WaitingJob, changed: Changed) -> bool:
         """Note the result of a job's start; return whether it is the first refusal of its account."""
         self.holder = changed.held_by or (x.campaign if changed.won else self.holder)
         first = bool(changed.held_by) and x.account not in self.refused
@@ -128,7 +128,7 @@ class Planner:
             self._records.set_turns(credential, turns.after(recent, started[0].account))
         return started
 
-    def _tried(self, credential: str, queue: Sequence[Waiting], now: Millis) -> list[Job]:
+    def _tried(self, credential: str, queue: Sequence[WaitingJob], now: Millis) -> list[Job]:
         """Try to start jobs in their order; return those that are started."""
         started: list[Job] = []
         look = _Look()
@@ -146,13 +146,13 @@ class Planner:
         """Start a job of the index that is READY and due, or the next of those that wait for its credential."""
         return self.next(entry.credential) if entry.credential else self.react(entry.job)
 
-    def _waiting(self, credential: str, named: Job | None, now: Millis) -> list[Waiting]:
+    def _waiting(self, credential: str, named: Job | None, now: Millis) -> list[WaitingJob]:
         """Return the jobs that wait for a credential, in no order."""
         waiting = {(x.created_at, x.job): x.campaign for x in self._due(credential, now)}
         if named is not None and named.state is JobState.READY:
             waiting[named.created_at, named.id] = named.campaign
         accounts = self._accounts_of({campaign: job for (_, job), campaign in waiting.items()})
-        return [Waiting(at, job, campaign, accounts[campaign]) for (at, job), campaign in waiting.items()]
+        return [WaitingJob(at, job, campaign, accounts[campaign]) for (at, job), campaign in waiting.items()]
 
     def _accounts_of(self, campaigns: Mapping[str, str]) -> Mapping[str, str]:
         """Return the accounts of campaigns, each given with one of its jobs; that of an only campaign is not read."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from shared.contracts import Quota
+from shared.contracts import CredentialQuota
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.times import Seconds
 from shared.ports import AccountStatuses, FinishedMessages, Lanes, Pacer, Provider, Records, Wire
@@ -26,7 +26,7 @@ class LaneStores:
     pacer: Pacer
     lanes: Lanes
     standings: Callable[[], AccountStatuses]
-    quotas: Callable[[str], tuple[Quota, ...]] = lambda _credential: ()
+    quotas: Callable[[str], tuple[CredentialQuota, ...]] = lambda _credential: ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from itertools import count
 from typing import Final
 from uuid import uuid4
 
-from shared.contracts import Per, Quota
+from shared.contracts import CredentialQuota, Per
 from shared.domain.jobs.outcomes import NotStarted, Outcome, OverQuota, Throttled
 from shared.domain.lanes.breaker import fails
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, Pace, Slots
 from shared.domain.lanes.periods import ends
-from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Room, Spend, Unused
+from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Headroom, Spend, Unused
 from shared.domain.lanes.refusals import NO_CALLS, RARE, RefusalTally
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Switches, ThrottledRate
 from shared.domain.times import Seconds
@@ -64,7 +64,7 @@ class SlotClient:
         switches: what holds the credential back, as the pacer last told.
     """
 
-    def __init__(self, pacer: Pacer, credential: str, clock: Clock, quotas: tuple[Quota, ...] = ()) -> None:
+    def __init__(self, pacer: Pacer, credential: str, clock: Clock, quotas: tuple[CredentialQuota, ...] = ()) -> None:
         self._quotas = quotas
         self._room = UNBOUNDED
         """The units that the lane may still send, as this process last read them."""
@@ -163,7 +163,7 @@ class SlotClient:
             else:
                 until = now + PROBES[min(step, len(PROBES)) - 1]
             step = step or 1
-            self._room, self._told_at = Room(0, int(until * 1000), step), now
+            self._room, self._told_at = Headroom(0, int(until * 1000), step), now
         _LOG.warning("provider's quota exceeded", extra={"credential": self._credential, "until": int(until)})
         self.note_full()
 

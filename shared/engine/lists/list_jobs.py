@@ -7,7 +7,7 @@ from typing import Final
 
 from shared.contracts import Settings
 from shared.domain.audit import SYSTEM
-from shared.domain.campaigns.approval import Asked
+from shared.domain.campaigns.approval import PendingApproval
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content, Mailbox
@@ -120,7 +120,7 @@ def content_of(campaign: Campaign, unsubscribe: str) -> Content:
     )
 
 
-def waiting_answer(campaign: Campaign, upload: Upload, asked: Asked) -> str:
+def waiting_answer(campaign: Campaign, upload: Upload, asked: PendingApproval) -> str:
     """Return the JSON that a send is answered with whose list waits for approval."""
     body: Mapping[str, object] = {
         "campaign_id": campaign.id,

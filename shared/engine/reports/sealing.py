@@ -11,9 +11,9 @@ from typing import Final
 
 from shared.domain.auditing.seals import (
     MOST,
-    Finding,
+    AuditFault,
+    AuditSeal,
     LoggedEntry,
-    Seal,
     Tampering,
     chained,
     compared,
@@ -27,7 +27,7 @@ EXPIRY_MS: Final[Millis] = 2 * DAY_MS
 """Entries that expire so soon are no longer compared: DynamoDB deletes them some time after their end."""
 
 
-SealCopy = Callable[[Seal, Sequence[LoggedEntry]], None]
+SealCopy = Callable[[AuditSeal, Sequence[LoggedEntry]], None]
 """Keeps a copy of a seal with its entries; a repeat is safe."""
 
 
@@ -120,7 +120,7 @@ class Verified:
     seals: int
     sealed: Millis
     digest: str
-    finding: Finding | None
+    finding: AuditFault | None
     whole: bool = True
 
 
@@ -138,7 +138,7 @@ class Verifier:
             until: Unix seconds after which no further seal is compared.
         """
         now = int(self._clock.now() * 1000)
-        last: Seal | None = None
+        last: AuditSeal | None = None
         entries = seals = 0
         for seal in self._seals.of(log):
             if self._clock.now() > until:
@@ -149,21 +149,21 @@ class Verifier:
             entries, seals, last = entries + seal.count, seals + 1, seal
         return Verified(entries, seals, _end(last), _digest(last), self._late(last))
 
-    def _differs(self, seal: Seal, now: Millis) -> Finding | None:
+    def _differs(self, seal: AuditSeal, now: Millis) -> AuditFault | None:
         since = now - seal.days * DAY_MS + EXPIRY_MS
         if seal.end < since:
             return None
         return compared(seal, self._seals.entries(seal.log, seal.start, seal.end), since)
 
-    def _late(self, last: Seal | None) -> Finding | None:
+    def _late(self, last: AuditSeal | None) -> AuditFault | None:
         """Return that the newest seals are gone: a log that has one gets one for each day."""
         due = due_end(int(self._clock.now() * 1000)) - DAY_MS
-        return Finding(Tampering.SEAL_MISSING, last.end) if last is not None and last.end < due else None
+        return AuditFault(Tampering.SEAL_MISSING, last.end) if last is not None and last.end < due else None
 
 
-def _end(seal: Seal | None) -> Millis:
+def _end(seal: AuditSeal | None) -> Millis:
     return seal.end if seal else 0
 
 
-def _digest(seal: Seal | None) -> str:
+def _digest(seal: AuditSeal | None) -> str:
     return seal.digest if seal else ""

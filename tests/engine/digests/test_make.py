@@ -8,7 +8,7 @@ import pytest
 from shared.contracts import TEST_CREDENTIAL
 from shared.domain.digests.events import event_id
 from shared.domain.digests.window import WindowState
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.hours.openings import window_of
 from shared.domain.jobs.job import DIGEST
 from shared.domain.jobs.states import Cell, JobState, MessageState
@@ -39,7 +39,7 @@ def test_three_events_for_three_people_are_two_mails() -> None:
 
 def test_a_digest_waits_for_the_hours_of_its_policy_and_that_of_an_urgent_event_does_not() -> None:
     now = datetime.fromtimestamp(DigestHub().clock.now(), UTC)
-    later = Hours(window_of(f"{now + timedelta(hours=2):%H:%M}", f"{now + timedelta(hours=3):%H:%M}"), "UTC")
+    later = OpenHours(window_of(f"{now + timedelta(hours=2):%H:%M}", f"{now + timedelta(hours=3):%H:%M}"), "UTC")
     hub = DigestHub(hours=later)
     name = hub.add(event("a", "ann"))
     hub.urgent(event("b", "bob"))

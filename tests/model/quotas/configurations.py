@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from shared.contracts import Per, Quota
+from shared.contracts import CredentialQuota, Per
 from shared.domain.lanes.periods import BUCKET
 from tests.model.quotas.spending import Spending
 
@@ -15,8 +15,8 @@ _SLIDES: Final = tuple(_END + x for x in (-1, 1, _DAY - 2, _DAY + BUCKET - 4, _D
 _TURNS: Final = tuple(_END + x for x in (-7, 8, BUCKET + 8, _DAY - 8, _DAY + BUCKET + 8, 3 * _DAY))
 _LATE: Final = tuple(_END + x for x in (-600, 600, _DAY + 540, 3 * _DAY))
 
-_HOUR: Final = Spending(Quota(2, Per.HOUR), _AROUND)
-_HOURS: Final = Spending(Quota(2, Per.SLIDING), _SLIDES, spared=0)
+_HOUR: Final = Spending(CredentialQuota(2, Per.HOUR), _AROUND)
+_HOURS: Final = Spending(CredentialQuota(2, Per.SLIDING), _SLIDES, spared=0)
 QUOTAS: Final[dict[str, Spending]] = {
     "an hour's end, two workers, a crash": _HOUR,
     "an hour's end, three workers": replace(_HOUR, clocks=(-2.0, 0.0, 2.0), messages=3, crash=0, spared=0),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from shared.contracts import Per, Quota
+from shared.contracts import CredentialQuota, Per
 from shared.domain.lanes.periods import label
 from shared.domain.lanes.quotas import USED, Booking, Spend, Unused, book, given_back, room
 from tests.model.state import Broken
@@ -56,7 +56,7 @@ class Spending:
         spared: reservations whose call is not made.
     """
 
-    quota: Quota
+    quota: CredentialQuota
     moments: tuple[float, ...]
     clocks: tuple[float, ...] = (-2.0, 2.0)
     messages: int = 4

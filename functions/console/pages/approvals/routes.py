@@ -13,7 +13,7 @@ from functions.console.pages.campaigns.view import conflict, in_the_way, list_vi
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.audit import checked_reason
-from shared.domain.campaigns.approval import MOST_ROWS, ApprovalPolicy, Asked, Limit, Who
+from shared.domain.campaigns.approval import MOST_ROWS, ApprovalLimit, ApprovalPolicy, PendingApproval, Who
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.engine.campaigns.approving import ApprovalControl
@@ -33,7 +33,7 @@ class ApprovalRow:
     """A campaign that waits. `state`: one of STATES; `own`: the visitor has asked."""
 
     campaign: Campaign
-    asked: Asked
+    asked: PendingApproval
     state: str
     own: bool
 
@@ -60,12 +60,12 @@ def _approvals(at: Visit) -> ListRows[ApprovalRow]:
     return ListRows(rows, whole=True, bare=not rows, more=more)
 
 
-def _row(call: ConsoleCall, campaign: Campaign, asked: Asked) -> ApprovalRow:
+def _row(call: ConsoleCall, campaign: Campaign, asked: PendingApproval) -> ApprovalRow:
     state = STATES[asked.lapsed_at(call.services.now)]
     return ApprovalRow(campaign, asked, state, asked.who == who(call))
 
 
-def _asked(call: ConsoleCall) -> tuple[Campaign, Asked]:
+def _asked(call: ConsoleCall) -> tuple[Campaign, PendingApproval]:
     """Return the campaign that the path names, and its request."""
     found = owned(call)
     if found.waiting is None:
@@ -135,17 +135,17 @@ def refuse(call: ConsoleCall) -> Answer:
 # The limit
 
 
-def _limit(fields: Any) -> Limit:
+def _limit(fields: Any) -> ApprovalLimit:
     """Return the limit that a form asks for. Raises Denial if it is none."""
     if fields.get("which") == "none":
-        return Limit()
+        return ApprovalLimit()
     above = 0 if fields.get("which") == "every" else lists.number(fields.get("above", "").strip(), ROW_DIGITS)
     if above is None or above > MOST_ROWS:
         raise Denial(422, "This is no limit", "Type a number of rows, as in 1000.")
-    return Limit(True, above)
+    return ApprovalLimit(True, above)
 
 
-def _words(limit: Limit) -> str:
+def _words(limit: ApprovalLimit) -> str:
     if not limit.on:
         return "no list waits for approval"
     return (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from functions.console.call import ConsoleCall
-from functions.console.pages.campaigns.hours import TypedHours, typed
+from functions.console.pages.hours import TypedHours, typed
 from shared.contracts import Credential
 from shared.domain.campaigns.campaign import Campaign, Message
 from shared.domain.channels.channel import Channel

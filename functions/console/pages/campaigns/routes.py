@@ -6,7 +6,8 @@ from typing import Final
 from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed, states
-from functions.console.pages.campaigns import hours, recipients, samples, sending, uploads
+from functions.console.pages import hours
+from functions.console.pages.campaigns import recipients, samples, sending, uploads
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
     Written,

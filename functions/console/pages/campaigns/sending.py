@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.pages.campaigns.drafting import record, shown_mailbox
-from functions.console.pages.campaigns.hours import words
 from functions.console.pages.campaigns.view import ListView, conflict, current, in_the_way, owned
+from functions.console.pages.hours import words
 from functions.console.screen import Denial, PageRoute, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
@@ -20,7 +20,7 @@ from shared.domain.hours import zones
 from shared.domain.lists.header import column_name
 from shared.domain.spending import limits
 from shared.domain.spending.prices import estimate
-from shared.engine.campaigns.campaigns import Reason, Refused, Waiting
+from shared.engine.campaigns.campaigns import Reason, Refused, WaitsForApproval
 from shared.engine.campaigns.trials import TrialOrder
 from shared.engine.intake.declined import Declined
 from shared.engine.lists.list_jobs import Order
@@ -185,7 +185,7 @@ def send(call: ConsoleCall) -> Answer:
         raise conflict(sent.reason.value, _refusal(sent))
     if sent is None or isinstance(sent, Replay | Mismatch):
         raise conflict("", MOVED)
-    if isinstance(sent, Waiting):
+    if isinstance(sent, WaitsForApproval):
         return leave_for(call, f"campaigns/{found.id}")
     return _to_job(call, sent.job.id)
 

@@ -7,7 +7,7 @@ from typing import Final
 from functions.console.call import ConsoleCall
 from functions.console.screen import absent
 from functions.console.use_cases import Setting
-from shared.contracts import Credential, Quota
+from shared.contracts import Credential, CredentialQuota
 from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.state import CredentialState
 from shared.domain.lanes.switches import EVERYTHING, Switch
@@ -35,7 +35,7 @@ class CredentialRow:
     reason: str
     since: int
     full_until: int
-    quotas: Sequence[tuple[Quota, int]]
+    quotas: Sequence[tuple[CredentialQuota, int]]
 
 
 @dataclass(frozen=True, slots=True)

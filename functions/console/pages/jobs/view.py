@@ -5,7 +5,7 @@ from typing import Final
 
 from functions.console import charts
 from functions.console.charts import Bar
-from functions.console.pages.campaigns.hours import words
+from functions.console.pages.hours import words
 from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.times import Millis

@@ -22,7 +22,7 @@ from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.state import CredentialState
 from shared.domain.namespaces import namespaces_of
-from shared.domain.spending.limits import NOUNS, PRICE, Line, shown
+from shared.domain.spending.limits import PRICE, Line, shown, units_of
 from shared.domain.stats import Day
 from shared.domain.times import Millis
 from shared.web.http import Answer
@@ -100,7 +100,7 @@ def overview(call: ConsoleCall) -> Overview:
 
 
 def _quota(x: Line) -> QuotaRow:
-    name = "Price" if x.measure == PRICE else NOUNS[x.measure]
+    name = "Price" if x.measure == PRICE else units_of(x.measure)
     limit, used, left = (shown(x.measure, y) for y in (x.limit, x.used, x.left))
     share = min(100, 100 * x.used // x.limit) if x.limit else 100
     return QuotaRow(name[:1].upper() + name[1:], limit, used, left, share)

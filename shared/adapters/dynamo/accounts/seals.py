@@ -17,7 +17,7 @@ from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import binary, n, number, s, text
 from shared.adapters.dynamo.places import Places
 from shared.domain.audit import EVERYONE, Log
-from shared.domain.auditing.seals import LoggedEntry, Seal
+from shared.domain.auditing.seals import AuditSeal, LoggedEntry
 from shared.domain.namespaces import namespaces_of
 from shared.domain.times import Millis
 
@@ -43,17 +43,17 @@ class DynamoSeals:
         for item in self._db.partition(self._places.home, keys.accounts("")["pk"]["S"]):
             yield from namespaces_of(item["sk"]["S"])
 
-    def last(self, log: str) -> Seal | None:
+    def last(self, log: str) -> AuditSeal | None:
         return next(self._walk(log, ScanIndexForward=False, Limit=1), None)
 
-    def of(self, log: str) -> Iterator[Seal]:
+    def of(self, log: str) -> Iterator[AuditSeal]:
         return self._walk(log)
 
-    def _walk(self, log: str, **how: Any) -> Iterator[Seal]:
+    def _walk(self, log: str, **how: Any) -> Iterator[AuditSeal]:
         pk = _key(log, 0)["pk"]["S"]
         return (_seal(log, x) for x in self._db.partition(self._table, pk, **how))
 
-    def add(self, seal: Seal) -> bool:
+    def add(self, seal: AuditSeal) -> bool:
         item: Item = {
             **_key(seal.log, seal.number),
             "start": n(seal.start),
@@ -90,8 +90,8 @@ def _key(log: str, number: int) -> keys.Key:
     return keys.key(f"{keys.account_pk(log)}#SEALS", f"{number:08d}")
 
 
-def _seal(log: str, item: Item) -> Seal:
-    return Seal(
+def _seal(log: str, item: Item) -> AuditSeal:
+    return AuditSeal(
         log=log,
         number=int(item["sk"]["S"]),
         start=number(item, "start"),

@@ -13,7 +13,7 @@ from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.versioned import Versioned, unchanged
 from shared.contracts import INDEX_OPEN
 from shared.domain.audit import Event
-from shared.domain.campaigns.approval import ApprovalPolicy, Limit
+from shared.domain.campaigns.approval import ApprovalLimit, ApprovalPolicy
 from shared.domain.campaigns.campaign import Campaign
 
 MOST: Final = 1000
@@ -47,9 +47,9 @@ def _item(x: ApprovalPolicy) -> Item:
     return item
 
 
-def _limit(item: Item, name: str) -> Limit:
+def _limit(item: Item, name: str) -> ApprovalLimit:
     """Read a limit: without the attribute there is none."""
-    return Limit(name in item, number(item, name))
+    return ApprovalLimit(name in item, number(item, name))
 
 
 def _read(item: Item) -> ApprovalPolicy:

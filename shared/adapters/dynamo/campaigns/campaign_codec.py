@@ -9,9 +9,9 @@ from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import binary, n, s, swap, text
 from shared.adapters.dynamo.fields import Fields
-from shared.domain.campaigns.approval import Asked, Decided
+from shared.domain.campaigns.approval import Decided, PendingApproval
 from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload
-from shared.domain.hours.hours import Hours
+from shared.domain.hours.hours import OpenHours
 from shared.domain.lists.uploads import BadRow, Checkpoint
 from shared.ports import Listed
 
@@ -57,11 +57,11 @@ def _campaign_fields(x: Campaign) -> Item:
 def campaign(item: Mapping[str, Any]) -> Campaign:
     """Read a campaign; an item that was read without its message has an empty one."""
     message = Message.unpack(binary(item, "message")) if "message" in item else Message()
-    hours = Hours.read(text(item, "hours")) if "hours" in item else None
+    hours = OpenHours.read(text(item, "hours")) if "hours" in item else None
     return Campaign(
         id=item["pk"]["S"][2:],
         message=message,
-        asked=Asked.unpack(text(item, "asked")) if "asked" in item else None,
+        asked=PendingApproval.unpack(text(item, "asked")) if "asked" in item else None,
         decided=Decided.unpack(text(item, "decided")) if "decided" in item else None,
         hours=hours,
         **_CAMPAIGN.read(item),

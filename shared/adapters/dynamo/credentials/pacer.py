@@ -22,7 +22,7 @@ from shared.adapters.dynamo.credentials.quotas import Expression, Fullness, room
 from shared.adapters.dynamo.credentials.switches import LOWERED, lowered_of, rate_of, switches
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, UNNOTED, WRONG, Pace, Slots, own_clock
-from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Booking, Room, Spend, Stored, Unused, book, stale
+from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Booking, Headroom, Spend, Stored, Unused, book, stale
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import ThrottledRate
 from shared.domain.times import Millis, Seconds
@@ -191,7 +191,7 @@ class DynamoPacer:
         """Take units off the counters that are still there."""
         self._fullness.give_back(credential, unused, round(self._clock.now() * 1000))
 
-    def room(self, credential: str, spend: Spend) -> Room:
+    def room(self, credential: str, spend: Spend) -> Headroom:
         """Return what a lane may send now, as it is stored."""
         now = self._clock.now()
         return room_of(self._fullness.read(credential), spend, now, now)
@@ -244,7 +244,7 @@ class DynamoPacer:
                 raise ConditionFailed(item)
         return replace(wish, spend=spend, booking=booking)
 
-    def _full(self, wish: _Wish, item: Item, spend: Spend | None) -> Room | None:
+    def _full(self, wish: _Wish, item: Item, spend: Spend | None) -> Headroom | None:
         """Return what is left if that is too little for a wish; a lane that is full is stored as full, once."""
         if spend is None:
             return None
@@ -285,7 +285,7 @@ class DynamoPacer:
         room = self._full(wish, item, spend)
         return Slots(wish.now / _MICRO, wish.pace.spacing, 0, room=room) if room is not None else None
 
-    def _start(self, wish: _Wish) -> tuple[int, RefusalTally, Room]:
+    def _start(self, wish: _Wish) -> tuple[int, RefusalTally, Headroom]:
         """Reserve slots of an idle credential, from now on.
 
         Returns:
@@ -302,7 +302,7 @@ class DynamoPacer:
         )
         return wish.now, tallies.of_late(item, wish.pace, self._clock.now()), self._left(wish, item)
 
-    def _follow(self, wish: _Wish) -> tuple[int, RefusalTally, Room]:
+    def _follow(self, wish: _Wish) -> tuple[int, RefusalTally, Headroom]:
         """Reserve slots behind those that are still to come; return as `_start`."""
         values = {":cost": n(wish.cost), ":now": n(wish.now), ":horizon": n(wish.horizon)}
         item = self._update(
@@ -314,7 +314,7 @@ class DynamoPacer:
         first = number(item, "tat") - wish.cost
         return first, tallies.of_late(item, wish.pace, self._clock.now()), self._left(wish, item)
 
-    def _left(self, wish: _Wish, item: Item) -> Room:
+    def _left(self, wish: _Wish, item: Item) -> Headroom:
         if wish.spend is None:
             return UNBOUNDED
         return room_of(item, replace(wish.spend, unused=NONE_UNUSED), wish.begin, wish.end)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s
-from shared.domain.lanes.quotas import RING, USED, Booking, Room, Spend, Stored, Unused, given_back, room
+from shared.domain.lanes.quotas import RING, USED, Booking, Headroom, Spend, Stored, Unused, given_back, room
 from shared.domain.times import Millis, Seconds
 
 FULL: Final = ("full_until", "full_step")
@@ -24,9 +24,9 @@ def stored_of(item: Mapping[str, Any]) -> dict[str, int | str]:
     return counted | ({RING: item[RING]["S"]} if "S" in item.get(RING, {}) else {})
 
 
-def room_of(item: Mapping[str, Any], spend: Spend | None, begin: Seconds, end: Seconds) -> Room:
+def room_of(item: Mapping[str, Any], spend: Spend | None, begin: Seconds, end: Seconds) -> Headroom:
     """Return what a lane may still send, by its item as it was just read, for calls between two times."""
-    known = Room(until=number(item, "full_until"), step=number(item, "full_step"))
+    known = Headroom(until=number(item, "full_until"), step=number(item, "full_step"))
     if spend is None or not spend.quotas:
         return known
     found = room(spend, begin, end, stored_of(item))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from shared.domain.hours.hours import RECIPIENT, Hours
+from shared.domain.hours.hours import RECIPIENT, OpenHours
 from shared.domain.hours.openings import DAYS, InvalidHoursError, time_text, window_of
 from shared.domain.hours.zones import is_zone
 
@@ -37,7 +37,7 @@ class TypedHours:
     own: bool = False
 
     @property
-    def hours(self) -> Hours | None:
+    def hours(self) -> OpenHours | None:
         """The hours.
 
         Raises:
@@ -51,7 +51,7 @@ class TypedHours:
             window = window_of(self.start, self.end, self.days)
         except InvalidHoursError as fault:
             raise ValueError(f"{fault}.") from None
-        return Hours(window, RECIPIENT, self.zone) if self.own else Hours(window, self.zone)
+        return OpenHours(window, RECIPIENT, self.zone) if self.own else OpenHours(window, self.zone)
 
 
 def typed(form: Mapping[str, str]) -> TypedHours:
@@ -62,7 +62,7 @@ def typed(form: Mapping[str, str]) -> TypedHours:
     return TypedHours(start, end, zone, days, own=form.get("hours_own", "") == "1")
 
 
-def again(hours: Hours | None) -> TypedHours:
+def again(hours: OpenHours | None) -> TypedHours:
     """Return hours as a form has them."""
     if hours is None:
         return TypedHours()
@@ -72,7 +72,7 @@ def again(hours: Hours | None) -> TypedHours:
     return TypedHours(time_text(window.start), time_text(window.end), zone, days, own=hours.by_recipient)
 
 
-def words(hours: Hours | None) -> str:
+def words(hours: OpenHours | None) -> str:
     """Return hours for people; empty for any time."""
     if hours is None:
         return ""
