@@ -4,12 +4,14 @@ An SMS costs its segments. A country without a price of its own has that of ANY;
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.lookup import channel_of
 from shared.domain.lists.gaps import countries_of
 from shared.domain.recipients.phones import country_of
+
+if TYPE_CHECKING:
+    from shared.domain.campaigns.campaign import Campaign, Upload
 
 ANY: Final = "*"
 """All other countries; of e-mail all recipients."""
@@ -33,7 +35,7 @@ def highest(prices: Prices, channel: str) -> int:
     return max(prices.get(channel, {}).values(), default=0)
 
 
-def estimate(prices: Prices, campaign: Campaign, upload: Upload) -> int | None:
+def estimate(prices: Prices, campaign: "Campaign", upload: "Upload") -> int | None:
     """Return the price of the messages of a list that is read, in millionths.
 
     Texts count as the segments of their template. Where countries are not known, each costs the highest price.
