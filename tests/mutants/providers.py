@@ -157,6 +157,14 @@ PROVIDERS: Final = (
         "tests/providers/test_mailgun_lookup.py::test_absence_is_proof_only_when_events_have_settled",
     ),
     Mutant(
+        "a question whose answer is lost waits for the next look",
+        1,
+        "shared/providers/_common.py",
+        "    for _ in range(INQUIRIES - 1):\n",
+        "    for _ in range(0):\n",
+        "tests/providers/test_mailgun_lookup.py::test_a_question_without_an_answer_is_asked_again[lost0]",
+    ),
+    Mutant(
         "what Mailgun's logs do not show was never taken",
         1,
         "shared/providers/mailgun/lookup.py",
