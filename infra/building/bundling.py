@@ -43,7 +43,7 @@ ZIPPED: Final = (DOCUMENT, *(f"functions/api/docs/static/{name}" for name in OF_
 """Files of a megabyte that the API serves: compressed here, so that no first request of an instance waits for it."""
 _SOURCES: Final = ("c", "cpp", "h", "hpp", "pyx", "pxd", "pyi")
 UNUSED: Final = ("*/tests", "*/**/swagger-ui*.min.*", *(f"*/**/*.{kind}" for kind in _SOURCES))
-"""What packages hold and never runs: tests, a page of documentation, and what they were compiled and checked from."""
+"""In packages, never run: their tests, a page of documentation, and what they were compiled and checked from."""
 LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.py[co]", "tests", ".*")
 SECONDS: Final = 300
 

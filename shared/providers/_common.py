@@ -164,7 +164,7 @@ def inquire(
 ) -> Response | Outcome:
     """Make a request that changes nothing, as `exchange` does: up to INQUIRIES times, while no real answer comes.
 
-    A provider that is disturbed loses answers to questions, too, and the next question is hours away.
+    A provider that is disturbed also loses answers to questions, and the next question is hours away.
     """
     found = exchange(http, method, url, headers=headers, body=body, deadline=deadline)
     for _ in range(INQUIRIES - 1):

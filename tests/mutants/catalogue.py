@@ -245,9 +245,9 @@ MUTANTS: Final = (
     Mutant(
         "the stream of small jobs folds nothing",
         7,
-        "shared/adapters/dynamo/jobs/ledgers.py",
-        'if image is not None and ("cells" in image or "l_dirty" in image):',
-        'if image is not None and "cells" in image:',
+        "shared/adapters/dynamo/codec.py",
+        'return "cells" in image or _SMALL + "dirty" in image',
+        'return "cells" in image',
         "tests/dispatch/test_plan.py::test_a_small_job_whose_ledger_has_changed_is_folded_and_ended",
     ),
     Mutant(

@@ -149,6 +149,11 @@ def of_ledger(job: str) -> str:
 _SMALL: Final = "l_"
 
 
+def has_news(image: Mapping[str, Any]) -> bool:
+    """Tell whether an image of a stream is of a ledger, or of a small job whose ledger has changed."""
+    return "cells" in image or _SMALL + "dirty" in image
+
+
 def small_item(job: Job, ledger: Ledger) -> Item:
     """Return the item of a new job with its ledger: what the ledger has folded are the job's figures."""
     fields = {_SMALL + k: v for k, v in ledger_fields(ledger).items() if k != "ttl"}
