@@ -60,6 +60,19 @@ const Posthaste = () => ({
       });
       return React.createElement(Original, props);
     },
+    // The component itself draws only what is in the window once there are many: the browser's search misses the rest,
+    // and a link's operation moves after it is drawn.
+    operations: (_, { React }) => ({ getComponent, specSelectors, ...props }) => {
+      const [Tag, Operation] = [getComponent("OperationTag"), getComponent("OperationContainer", true)];
+      const row = (tag) => (item) => React.createElement(Operation, {
+        key: `${item.get("path")}-${item.get("method")}`, tag, op: item,
+        specPath: item.get("specPath"), path: item.get("path"), method: item.get("method"),
+      });
+      const group = ([tag, tagObj]) => React.createElement(
+        Tag, { key: tag, tag, tagObj, getComponent, specUrl: specSelectors.url(), ...props },
+        React.createElement("div", { className: "operation-tag-content" }, tagObj.get("operations").map(row(tag)).toArray()));
+      return React.createElement("div", null, specSelectors.taggedOperations().entrySeq().map(group).toArray());
+    },
     responses: (Original, { React, specSelectors }) => (props) => {
       const name = specSelectors.specJson().getIn(["paths", props.path, props.method, "operationId"]);
       const answers = React.createElement(Original, props);
@@ -85,15 +98,12 @@ const older = (value) => {
   return some[0].$ref ? { ...out, allOf: some } : { ...some[0], ...out };
 };
 
-// This page and its neighbours are not listed: of 127 operations or more, the component shows only the first three.
-const OWN = new Set(["/docs", "/errors", "/openapi.json"]);
 const samples = new Map();
 const prepared = (found) => {
   for (const [path, methods] of Object.entries(found.paths))
     for (const [method, operation] of Object.entries(methods))
       samples.set(operation.operationId, samplesOf(method.toUpperCase(), path, operation));
   const { webhooks, ...rest } = found;
-  rest.paths = Object.fromEntries(Object.entries(rest.paths).filter(([path]) => !OWN.has(path)));
   return { ...older(rest), openapi: "3.0.3", servers: [{ ...found.servers[0], url: base }] };
 };
 
