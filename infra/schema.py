@@ -50,6 +50,7 @@ REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
 LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
 """By which people sign in to the console, as `shared.domain.people.is_login` has it."""
+CERTIFICATE: Final = re.compile(r"arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate/[0-9a-f-]{36}")
 DOMAIN: Final = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 NUMBER: Final = re.compile(r"\+[1-9][0-9]{6,14}")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -228,6 +229,28 @@ class PriceFields(_Model):
     whatsapp: dict[Country, Price] = Field(default_factory=dict)
 
 
+class DomainFields(_Model):
+    """`domain`: the API's own name, and the certificate that ACM has for it in the stack's region."""
+
+    name: str
+    certificate_arn: str
+    close_default_endpoint: bool = False
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, value: str) -> str:
+        if not DOMAIN.fullmatch(value):
+            raise ValueError(f"{value!r} is no domain in lower case (an international one as xn--…)")
+        return value
+
+    @field_validator("certificate_arn")
+    @classmethod
+    def _certificate_arn(cls, value: str) -> str:
+        if not CERTIFICATE.fullmatch(value):
+            raise ValueError(f"{value!r} is not the ARN of a certificate in ACM")
+        return value
+
+
 class Allowed(_Model):
     """People who may sign in to the console: logins, organizations with all members, domains of verified addresses."""
 
@@ -343,6 +366,7 @@ class Posthaste(_Model):
     feedback_timeout: Annotated[int, Field(ge=60, le=30 * 86_400)] = contracts.FEEDBACK_TIMEOUT
     max_key_days: Annotated[int, Field(ge=0, le=3650)] = 0
     public_url: str = ""
+    domain: DomainFields | None = None
     reserved: Literal["auto", "none"] = "auto"
     small_jobs_apart: bool = False
     alarm_email: str = ""
@@ -390,6 +414,8 @@ class Posthaste(_Model):
         for channel in self.routing.keys() - self.routes.keys():
             raise ValueError(f"routing names channel {channel!r}, which has no route")
         self._check_retired()
+        if self.domain is not None and self.public_url:
+            raise ValueError("public_url: domain.name is the public address; leave one of them out")
         return self
 
     def _check_routes(self, channels: Mapping[str, str]) -> None:

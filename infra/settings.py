@@ -46,6 +46,20 @@ class DeployTarget(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ApiDomain:
+    """A domain of the API's own.
+
+    Attributes:
+        certificate_arn: of its certificate in ACM, in the stack's region.
+        close_default_endpoint: whether API Gateway's own name leads nowhere.
+    """
+
+    name: str
+    certificate_arn: str
+    close_default_endpoint: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DeploymentSettings:
     """Everything that decides what is synthesised.
 
@@ -63,6 +77,7 @@ class DeploymentSettings:
         protect: whether a production stack is protected from being deleted.
         bytecode: whether the functions' code is compiled.
         console: who may sign in to the console; None: there is no console.
+        domain: the API's own name; None: it has that of API Gateway.
     """
 
     target: DeployTarget
@@ -78,6 +93,7 @@ class DeploymentSettings:
     protect: bool = True
     bytecode: bool = True
     console: ConsoleSettings | None = None
+    domain: ApiDomain | None = None
 
     @property
     def stage(self) -> str:
@@ -181,8 +197,8 @@ def read(
     reserved = parsed.reserved == "auto"
     # The local cloud's CloudFormation cannot update nested stacks.
     stacks = {c.id: c.stack for c in parsed.credentials if c.stack and place is not DeployTarget.LOCAL}
-    if parsed.kms_key_arn and place is DeployTarget.LOCAL:
-        raise SettingsError("kms_key_arn: the local cloud has no KMS")
+    if place is DeployTarget.LOCAL:
+        _check_local(parsed)
     deployment = DeploymentSettings(
         place,
         settings,
@@ -197,9 +213,18 @@ def read(
         protect=_switch("protect", protect),
         bytecode=_switch("bytecode", bytecode),
         console=_console(parsed.console, place),
+        domain=ApiDomain(**parsed.domain.model_dump()) if parsed.domain else None,
     )
     _check_limits(deployment)
     return deployment
+
+
+def _check_local(parsed: Posthaste) -> None:
+    """Refuse what the local cloud lacks."""
+    if parsed.kms_key_arn:
+        raise SettingsError("kms_key_arn: the local cloud has no KMS")
+    if parsed.domain:
+        raise SettingsError("domain: the local cloud has no certificates")
 
 
 def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettings | None:
@@ -255,7 +280,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         ),
         routes={channel: tuple(route) for channel, route in parsed.routes.items()},
         routing={channel: how for channel, how in parsed.routing.items() if how == "ordered"},
-        public_url=_url("public_url", parsed.public_url, place),
+        public_url=f"https://{parsed.domain.name}" if parsed.domain else _url("public_url", parsed.public_url, place),
         jobs_days=parsed.retention.jobs_days,
         feedback_timeout=parsed.feedback_timeout,
         audit_days=parsed.retention.audit_days,

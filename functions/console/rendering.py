@@ -33,7 +33,6 @@ HEADERS: Final = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Strict-Transport-Security": "max-age=31536000",
     "X-Robots-Tag": "noindex, nofollow",
 }
 """Names of recipients are in addresses of pages: they go to no other site."""

@@ -108,7 +108,7 @@ class Storage(Construct):
         Args:
             page: the API's own address, where its pages are; they may also have another one (`public_url`).
         """
-        own = [page, self._public] if self._public else [page]
+        own = list(dict.fromkeys(filter(None, (page, self._public))))
         self.bucket.add_cors_rule(
             allowed_methods=[HttpMethods.PUT],
             allowed_origins=LOCAL_PAGES if self._local else own,

@@ -177,6 +177,8 @@ def write(answer: Answer, request_id: str, *, gzip: bool = False) -> dict[str, A
         "Content-Type": answer.content_type,
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
+        "Strict-Transport-Security": "max-age=31536000",
+        "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
         "X-Request-Id": request_id,
         **answer.headers,
     }

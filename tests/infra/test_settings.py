@@ -15,7 +15,7 @@ from infra.lint import context, examples, synthesise
 from infra.settings import ROOT, SettingsError, providers, read, workers
 from shared import contracts
 from shared.contracts import Settings
-from tests.infra.conftest import SETTINGS, deployment
+from tests.infra.conftest import DOMAIN, SETTINGS, deployment
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -132,6 +132,18 @@ WRONG: dict[str, tuple[Change, str]] = {
         field(kms_key_arn="arn:aws:kms:eu-west-1:111122223333:alias/mail"),
         "kms_key_arn: 'arn:aws:kms:eu-west-1:111122223333:alias/mail' is not the ARN of a key",
     ),
+    "a domain with a path": (
+        field(domain={**DOMAIN, "name": "send.example.eu/x"}),
+        "domain.name: 'send.example.eu/x' is no domain",
+    ),
+    "a certificate of IAM": (
+        field(domain={**DOMAIN, "certificate_arn": "arn:aws:iam::1:x"}),
+        "domain.certificate_arn: 'arn:aws:iam::1:x' is not the ARN of a certificate",
+    ),
+    "two public addresses": (
+        field(domain=DOMAIN, public_url="https://mail.example.eu"),
+        "public_url: domain.name is the public address; leave one of them out",
+    ),
     "an archive for eleven years": (field(retention={"archive_days": 3651}), "retention.archive_days: "),
     "keys for eleven years": (field(max_key_days=3651), "max_key_days: must be at most"),
     "an audit log of a week": (field(retention={"audit_days": 7}), "retention.audit_days: "),
@@ -231,6 +243,15 @@ def test_more_lanes_than_cloudformation_carries_are_refused(tmp_path: Any) -> No
         match=r"the stack has \d+ resources, and .* allows 500: \d+ of 61 lanes, .*; .*\"stack\": \"more\"",
     ):
         synthesise(read(raw, known=["sendgrid"]), tmp_path)
+
+
+def test_the_local_cloud_has_no_certificates() -> None:
+    with pytest.raises(SettingsError, match="domain: the local cloud has no certificates"):
+        read({**SETTINGS, "domain": DOMAIN}, target="local", known=["sendgrid"])
+
+
+def test_a_domain_is_the_public_address() -> None:
+    assert read({**SETTINGS, "domain": DOMAIN}, known=["sendgrid"]).settings.public_url == "https://send.example.eu"
 
 
 def test_the_local_cloud_has_no_keys() -> None:
