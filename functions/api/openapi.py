@@ -307,7 +307,8 @@ def _page(page: Page) -> Schema:
 
 
 def _exchange(route: Exchange, refs: Mapping[tuple[type[BaseModel], str], Schema]) -> Schema:
-    content = {"application/x-www-form-urlencoded": {"schema": refs[route.body, "validation"]}}
+    form = {"schema": refs[route.body, "validation"], "example": dict(route.example)}
+    content = {"application/x-www-form-urlencoded": form}
     return {
         "operationId": route.name,
         "tags": ["Service"],

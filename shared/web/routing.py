@@ -285,6 +285,7 @@ class Exchange:
         answer: the model of its 200.
         form: of its problems.
         problems: their codes.
+        example: the fields of a form; a value may name a variable of the shell.
         description: more than the summary.
     """
 
@@ -297,6 +298,7 @@ class Exchange:
     answer: type[BaseModel]
     form: Form
     problems: Sequence[str]
+    example: Mapping[str, str]
     description: str = ""
 
 

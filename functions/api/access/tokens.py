@@ -165,6 +165,11 @@ ROUTES: Final = (
         body=TokenRequest,
         answer=TokenAnswer,
         form=TOKEN_FORM,
+        example={
+            "grant_type": "client_credentials",
+            "client_id": "KEY_ID",
+            "client_secret": "$POSTHASTE_API_KEY",
+        },
         problems=(
             *("malformed_request", "unsupported_grant_type", "invalid_scope"),
             *("unauthorized", "key_expired", "key_revoked", "network_not_allowed"),

@@ -15,7 +15,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "job_id": given.JOB,
     "campaign_id": given.CAMPAIGN,
     "upload_id": given.UPLOAD,
-    "approval_id": "5b7c1f0e9d3a48267c1b0f5e9d3a4826",
+    "approval_id": given.APPROVAL,
     "template_id": given.TEMPLATE,
     "mail_id": given.MAIL,
     "window_id": given.WINDOW,
