@@ -121,6 +121,9 @@ def authenticate(request: Request, route: Route, keeper: Doorkeeper) -> Caller:
             if scheme is Scheme.BASIC:
                 return _notifier(given.strip(), route, keeper.accounts, keeper.logins)
             return Caller(_key(given.strip(), request.source, keeper, route))
+    other = request.headers.get(route.key_header, "").strip() if route.key_header and not kind else ""
+    if other:
+        return Caller(_key(other, request.source, keeper, route))
     if not kind and Scheme.KEY in route.schemes and is_signed(request):
         return Caller(_signed(request, keeper, route))
     raise _unauthorized(route)
