@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from shared.domain.content.posting import PostedBox
 from shared.domain.recipients.addresses import split_list
@@ -35,9 +35,16 @@ class Given(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True, defer_build=True)
 
 
+def absent(empty: object) -> BeforeValidator:
+    """Return what reads null as an empty value: clients send it for what their users leave out."""
+    return BeforeValidator(lambda given: empty if given is None else given)
+
+
 Subject = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=LINE)]
 Plain = Annotated[str, Field(pattern=r"^[^\x00]*$")]
-Body = Annotated[str, Field(max_length=2_000_000, pattern=r"^[^\x00]*$")]
+Body = Annotated[str, Field(max_length=2_000_000, pattern=r"^[^\x00]*$"), absent("")]
+OwnLine = Annotated[str, Field(max_length=MAX_LINE, pattern=rf"^$|{LINE}"), absent("")]
+"""One line, or nothing."""
 Args = Annotated[dict[str, Plain], Field(max_length=MAX_ARGS)]
 Base64 = Annotated[str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"}), AfterValidator(_base64)]
 FileName = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f/\\]+$")]
@@ -69,14 +76,14 @@ def refused(found: Iterable[tuple[str, object]], why: Mapping[str, str]) -> None
         raise Uncarried(*faults)
 
 
-def boxes(given: str | list[str] | None, field: str) -> tuple[PostedBox, ...]:
+def boxes(given: str | list[str], field: str) -> tuple[PostedBox, ...]:
     """Return the addresses of a field, none checked yet. `field`: its path in the request."""
     if isinstance(given, list):
         return tuple(PostedBox(text, "", f"{field}.{n}") for n, text in enumerate(given))
-    return tuple(PostedBox(text, "", field) for text in split_list(given or ""))
+    return tuple(PostedBox(text, "", field) for text in split_list(given))
 
 
-def only_box(given: str | list[str] | None, field: str) -> PostedBox | None:
+def only_box(given: str | list[str], field: str) -> PostedBox | None:
     """Return the address of a field that has at most one."""
     found = boxes(given, field)
     if len(found) > 1:

@@ -115,18 +115,21 @@ def authenticate(request: Request, route: Route, keeper: Doorkeeper) -> Caller:
         KeyRefused: unauthorized, key_revoked, key_expired, network_not_allowed, rate_limited.
         Problem: unauthorized, rate_limited, missing_scope, account_suspended.
     """
-    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    kind, _, given = _said(request, route).partition(" ")
     for scheme in route.schemes:
         if kind.lower() == scheme.lower() and given.strip():
             if scheme is Scheme.BASIC:
                 return _notifier(given.strip(), route, keeper.accounts, keeper.logins)
             return Caller(_key(given.strip(), request.source, keeper, route))
-    other = request.headers.get(route.key_header, "").strip() if route.key_header and not kind else ""
-    if other:
-        return Caller(_key(other, request.source, keeper, route))
     if not kind and Scheme.KEY in route.schemes and is_signed(request):
         return Caller(_signed(request, keeper, route))
     raise _unauthorized(route)
+
+
+def _said(request: Request, route: Route) -> str:
+    """Return what a request says of its caller: a key in another header counts as a bearer's."""
+    said, other = request.headers.get("authorization", ""), request.headers.get(route.key_header, "")
+    return f"{Scheme.KEY} {other}" if other and not said else said
 
 
 def _unauthorized(route: Route) -> Problem:

@@ -85,16 +85,16 @@ DOORS: Final = (
         "another batch with a key that was used is sent",
         1,
         "functions/api/doors/several.py",
-        "if key and any(isinstance(x, _Ready) for x in read):",
-        "if key and False:",
+        "if any(isinstance(x, _Ready) for x in read):",
+        "if False:",
         "tests/api/test_door_postmark.py::test_a_key_of_another_batch_changes_nothing",
     ),
     Mutant(
         "a strict batch is sent without the message that is not valid",
         10,
         "functions/api/doors/several.py",
-        "_raise_first(read if together else",
-        "_raise_first([] if together else",
+        "_raise_first(read, None if together else _OF_ALL)",
+        "_raise_first(read, _OF_ALL)",
         "tests/api/test_door_resend.py::test_one_message_that_is_not_valid_stops_a_strict_batch",
     ),
     Mutant(
@@ -112,7 +112,8 @@ DOORS: Final = (
         "shared/providers/postmark/intake.py",
         '(("TrackOpens", mail.TrackOpens), ',
         "(",
-        "tests/api/test_door_postmark.py::test_what_cannot_be_carried_is_refused_and_named[TrackOpens-changes0]",
+        "tests/providers/test_postmark_intake.py"
+        "::test_what_is_refused_may_be_there_if_it_says_nothing[TrackOpens-True-silent0]",
     ),
     Mutant(
         "files that a client of Resend's leaves elsewhere are left out in silence",
@@ -120,7 +121,7 @@ DOORS: Final = (
         "shared/providers/resend/intake.py",
         "if given.path:",
         "if False:",
-        "tests/api/test_door_resend.py::test_what_cannot_be_carried_is_refused_and_named[attachments.0.path-changes1]",
+        "tests/providers/test_resend_intake.py::test_a_file_that_is_elsewhere_and_a_topic_are_refused",
     ),
     Mutant(
         "removing a bounce removes a suppression of the owner's own",

@@ -5,7 +5,7 @@ that is repeated sends what was not taken before, and nothing twice.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,7 +19,7 @@ from shared.domain.content.posting import Posting
 from shared.domain.ids import new_id
 from shared.engine.intake.accept import BatchRequest
 from shared.ports import Mismatch, Replay, Retriable
-from shared.providers.doors import Door, DoorTaken, Several
+from shared.providers.doors import Door, DoorRefusal, DoorTaken, Several
 from shared.web.http import Answer
 from shared.web.idempotency import fingerprint_of, idempotency_key, record_of
 from shared.web.problems import Problem, invalid, of_validation
@@ -55,28 +55,36 @@ def post_all(door: Door, several: Several, call: Call[Nothing, Any]) -> Answer:
     Args:
         call: the request: a list of any values.
     """
+    items, key = _items(several, call), idempotency_key(call)
+    together = several.together(call.request.headers)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        read = list(pool.map(lambda n: _read(door, several, call, items[n], _key(key, n)), range(len(items))))
+        _raise_first(read, None if together else _OF_ALL)
+        if any(isinstance(x, _Ready) for x in read):
+            _claim(call)
+        found = list(pool.map(lambda x: _stored(call, x), read))
+    if together:
+        _raise_rest(found)
+    said = door.answer([_result(call, x) for x in found])
+    again = {"Idempotency-Replayed": "true"} if all(isinstance(x, _Kept) for x in found) else {}
+    return Answer(said.status, said.body, {**said.headers, **again})
+
+
+def _items(several: Several, call: Call[Nothing, Any]) -> Sequence[Any]:
+    """Return the messages of a request; Problem for none or too many."""
     items: Sequence[Any] = call.body.root
     if not items:
         raise invalid("", "Send at least one message.")
     if len(items) > several.most:
         text = f"A request has at most {several.most} messages."
         raise Problem("too_many_recipients", text, errors=[("", text)])
-    key = idempotency_key(call)
-    together = several.together(call.request.headers)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        read = list(pool.map(lambda n: _read(door, several, call, items[n], _key(key, n)), range(len(items))))
-        _raise_first(read if together else [x for x in read if isinstance(x, Problem) and x.code in _OF_ALL])
-        if key and any(isinstance(x, _Ready) for x in read):
-            _claim(call)
-        found = list(pool.map(lambda x: _stored(call, x), read))
-    if together:
-        _raise_rest(found)
-    replayed = all(isinstance(x, _Kept) for x in found)
-    said = door.answer(
-        [refusal_of(x, call.request.id) if isinstance(x, Problem) else DoorTaken(x.posting, x.job) for x in found]
-    )
-    again = {"Idempotency-Replayed": "true"} if replayed else {}
-    return Answer(said.status, said.body, {**said.headers, **again})
+    return items
+
+
+def _result(call: Call[Nothing, Any], found: "DoorTaken | _Kept | Problem") -> DoorTaken | DoorRefusal:
+    if isinstance(found, Problem):
+        return refusal_of(found, call.request.id)
+    return DoorTaken(found.posting, found.job)
 
 
 def _key(key: str, place: int) -> str:
@@ -130,10 +138,10 @@ def _job(answer: str) -> str:
     return str(json.loads(answer)["job_id"])
 
 
-def _raise_first(read: Sequence[object]) -> None:
-    """Raise the first problem, with its message's place."""
+def _raise_first(read: Sequence[object], codes: Collection[str] | None) -> None:
+    """Raise the first problem, with its message's place. `codes`: of those that are raised; None: all."""
     for n, found in enumerate(read):
-        if isinstance(found, Problem):
+        if isinstance(found, Problem) and (codes is None or found.code in codes):
             errors = [(f"{n}.{e.field}".rstrip("."), e.message) for e in found.field_errors]
             raise Problem(found.code, found.detail, errors, found.headers, found.facts)
 

@@ -16,7 +16,6 @@ from shared.domain.content.content import Attachment
 from shared.domain.content.posting import PostedBox, PostedMessage, Posting
 from shared.domain.ids import made_at
 from shared.providers._asked import (
-    LINE,
     Args,
     Base64,
     Body,
@@ -24,7 +23,9 @@ from shared.providers._asked import (
     Given,
     Line,
     MediaType,
+    OwnLine,
     Plain,
+    absent,
     boxes,
     check_args,
     only_box,
@@ -40,6 +41,7 @@ STREAM: Final = "outbound"
 CID: Final = "cid:"
 _FIELDS: Final[Mapping[str, str]] = {"subject": "Subject", "body": "TextBody", "headers": "Headers"}
 _People = Annotated[str, Field(max_length=100_000)]
+_Copies = Annotated[_People, absent("")]
 
 
 class PostmarkHeader(Given):
@@ -63,18 +65,18 @@ class PostmarkMail(Given):
 
     From: Line
     To: _People
-    Cc: _People | None = None
-    Bcc: _People | None = None
-    Subject: Annotated[str, Field(max_length=998, pattern=rf"^$|{LINE}")] | None = None
-    Tag: Annotated[str, Field(max_length=1000, pattern=rf"^$|{LINE}")] | None = None
-    HtmlBody: Body | None = None
-    TextBody: Body | None = None
-    ReplyTo: _People | None = None
-    Headers: list[PostmarkHeader] | None = Field(None, max_length=50)
+    Cc: _Copies = ""
+    Bcc: _Copies = ""
+    Subject: OwnLine = ""
+    Tag: OwnLine = ""
+    HtmlBody: Body = ""
+    TextBody: Body = ""
+    ReplyTo: _Copies = ""
+    Headers: Annotated[list[PostmarkHeader], Field(max_length=50), absent([])] = Field(default_factory=list)
     TrackOpens: bool | None = None
     TrackLinks: str | None = None
-    Attachments: list[PostmarkFile] | None = Field(None, max_length=20)
-    Metadata: Args | None = None
+    Attachments: Annotated[list[PostmarkFile], Field(max_length=20), absent([])] = Field(default_factory=list)
+    Metadata: Annotated[Args, absent({})] = Field(default_factory=dict)
     MessageStream: Plain | None = None
 
 
@@ -96,24 +98,24 @@ def read(mail: PostmarkMail) -> Posting:
     links = mail.TrackLinks if mail.TrackLinks != "None" else ""
     stream = mail.MessageStream if mail.MessageStream != STREAM else ""
     refused((("TrackOpens", mail.TrackOpens), ("TrackLinks", links), ("MessageStream", stream)), REFUSED)
-    check_args(mail.Metadata or {}, "Metadata")
+    check_args(mail.Metadata, "Metadata")
     message = PostedMessage(
         place="",
         to=recipients(mail.To, "To"),
         cc=boxes(mail.Cc, "Cc"),
         bcc=boxes(mail.Bcc, "Bcc"),
-        metadata=mail.Metadata or {},
+        metadata=mail.Metadata,
     )
     return Posting(
         sender=PostedBox(mail.From, "", "From"),
         messages=(message,),
-        subject=mail.Subject or "",
-        html=mail.HtmlBody or "",
-        text=mail.TextBody or "",
+        subject=mail.Subject,
+        html=mail.HtmlBody,
+        text=mail.TextBody,
         reply_to=only_box(mail.ReplyTo, "ReplyTo"),
-        headers=tuple((x.Name, x.Value) for x in mail.Headers or ()),
-        attachments=tuple(_file(x) for x in mail.Attachments or ()),
-        labels=(mail.Tag,) if mail.Tag else (),
+        headers=tuple((x.Name, x.Value) for x in mail.Headers),
+        attachments=tuple(_file(x) for x in mail.Attachments),
+        labels=tuple(filter(None, (mail.Tag,))),
         fields=_FIELDS,
     )
 

@@ -25,8 +25,10 @@ from shared.providers._asked import (
     Given,
     Line,
     MediaType,
+    OwnLine,
     People,
     Plain,
+    absent,
     boxes,
     check_args,
     only_box,
@@ -47,6 +49,7 @@ _FIELDS: Final[Mapping[str, str]] = {
     "send_at": "scheduled_at",
 }
 _UNTYPED: Final = "application/octet-stream"
+_Copies = Annotated[People, absent("")]
 _Octets = Annotated[list[Annotated[int, Field(ge=0, le=255)]], Field(min_length=1)]
 
 
@@ -71,7 +74,7 @@ class ResendTag(Given):
     """A tag."""
 
     name: Annotated[str, Field(min_length=1, max_length=256, pattern=LINE)]
-    value: Annotated[str, Field(max_length=256)] | None = None
+    value: Annotated[str, Field(max_length=256), absent("")] = ""
 
 
 class ResendTemplate(Given):
@@ -86,16 +89,16 @@ class ResendMail(Given):
 
     from_: Line = Field(alias="from")
     to: People
-    subject: Annotated[str, Field(max_length=998, pattern=rf"^$|{LINE}")] | None = None
-    cc: People | None = None
-    bcc: People | None = None
-    reply_to: People | None = None
-    html: Body | None = None
-    text: Body | None = None
-    headers: Annotated[dict[str, str], Field(max_length=50)] | None = None
-    attachments: list[ResendFile] | None = Field(None, max_length=20)
-    tags: list[ResendTag] | None = Field(None, max_length=50)
-    scheduled_at: Annotated[str, Field(max_length=100)] | None = None
+    subject: OwnLine = ""
+    cc: _Copies = ""
+    bcc: _Copies = ""
+    reply_to: _Copies = ""
+    html: Body = ""
+    text: Body = ""
+    headers: Annotated[dict[str, str], Field(max_length=50), absent({})] = Field(default_factory=dict)
+    attachments: Annotated[list[ResendFile], Field(max_length=20), absent([])] = Field(default_factory=list)
+    tags: Annotated[list[ResendTag], Field(max_length=50), absent([])] = Field(default_factory=list)
+    scheduled_at: Annotated[str, Field(max_length=100), absent("")] = ""
     template: ResendTemplate | None = None
     topic_id: Plain | None = None
 
@@ -117,7 +120,9 @@ class ResendFault(BaseModel):
 def read(mail: ResendMail) -> Posting:
     """Return what a message asks for. Raises Uncarried."""
     refused((("topic_id", mail.topic_id),), REFUSED)
-    tags = {x.name: x.value or "" for x in mail.tags or ()}
+    tags = {x.name: x.value for x in mail.tags}
+    if len(tags) < len(mail.tags):
+        raise uncarried("tags", "Two tags have the same name.")
     check_args(tags, "tags")
     message = PostedMessage(
         place="",
@@ -130,14 +135,14 @@ def read(mail: ResendMail) -> Posting:
     return Posting(
         sender=PostedBox(mail.from_, "", "from"),
         messages=(message,),
-        subject=mail.subject or "",
-        html=mail.html or "",
-        text=mail.text or "",
+        subject=mail.subject,
+        html=mail.html,
+        text=mail.text,
         reply_to=only_box(mail.reply_to, "reply_to"),
-        headers=tuple((mail.headers or {}).items()),
-        attachments=tuple(_file(x, n) for n, x in enumerate(mail.attachments or ())),
+        headers=tuple(mail.headers.items()),
+        attachments=tuple(_file(x, n) for n, x in enumerate(mail.attachments)),
         template=mail.template.id if mail.template else "",
-        send_at=_at(mail.scheduled_at or ""),
+        send_at=_at(mail.scheduled_at),
         fields=_FIELDS,
     )
 
