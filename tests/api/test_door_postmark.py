@@ -10,10 +10,13 @@ from postmarker.exceptions import ClientError
 from shared.domain.accounts import Scope
 from shared.domain.content.content import Attachment, Content, Mailbox
 from shared.domain.content.personal import personal_of
+from shared.domain.namespaces import team_space
 from shared.ports import Retriable
 from tests.api.conftest import SENDER, Api, Reply
 from tests.api.site import pages
+from tests.api.team import team_key
 from tests.api.test_doors import stored
+from tests.api.test_limits import limit
 
 TOKEN = "X-Postmark-Server-Token"
 EVIL = "x\r\nBcc: evil@example.org"
@@ -170,7 +173,8 @@ def test_who_may_not_send_is_answered_in_the_vendors_form(api: Api) -> None:
     assert api.call("PUT", "/suppressions/ann@example.org", {}).status in (200, 201)
     assert refusal(post(api, mail())) == (406, "To: No recipient is left. ann@example.org: suppressed.")
     assert (
-        refusal(post(api, mail(), key=""), 401)[1] == "Send an API key of this deployment as X-Postmark-Server-Token."
+        refusal(post(api, mail(), key=""), 401)[1]
+        == "Send a valid API key of this deployment as X-Postmark-Server-Token."
     )
     assert refusal(api.call("GET", "/email"), 405)[0] == 300
 
@@ -209,6 +213,29 @@ def test_a_batch_answers_each_message_in_order(api: Api) -> None:
     api.world.jobs += [one[0].id, two[0].id]
     api.world.settle()
     assert [t.address for t in api.world.oracle.taken] == ["ann@example.org"] * 2
+
+
+@pytest.mark.promise(13)
+def test_a_team_key_sends_to_guests_alone(api: Api) -> None:
+    key = team_key(api, "ann@example.org")
+    mails = [mail(To="ben@example.org, ann@example.org", Cc="cleo@example.org"), mail(To="ben@example.org")]
+    got = batch(api, *mails, key=key)
+    assert [x["ErrorCode"] for x in got.json] == [0, 406]
+    job, content, recipients = stored(api, got.json[0]["MessageID"])
+    assert (job.account, content.beside, content.cc) == (team_space(api.account), (), ())
+    skipped = {"ann@example.org": "", "ben@example.org": "not_a_guest", "cleo@example.org": "not_a_guest"}
+    assert {r.address: r.skip for r in recipients} == skipped
+
+
+@pytest.mark.promise(6)
+def test_a_limit_of_the_day_counts_each_message_of_a_batch(api: Api) -> None:
+    limit(api, email=2)
+    got = batch(api, mail(), mail(), mail())
+    assert sorted(x["ErrorCode"] for x in got.json) == [0, 0, 429]
+    assert "2 e-mails a day" in next(x["Message"] for x in got.json if x["ErrorCode"])
+    got = post(api, mail())
+    assert refusal(got, 429)[0] == 429
+    assert int(got.headers["retry-after"]) >= 1
 
 
 def test_a_batch_has_a_size(api: Api) -> None:

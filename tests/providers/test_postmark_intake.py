@@ -84,7 +84,9 @@ def test_an_inline_file_has_its_id_with_or_without_the_scheme() -> None:
 )
 def test_a_refusal_has_the_vendors_code(code: str, status: int, expected: int) -> None:
     said = DOORS[0].voice.refused(DoorRefusal(code, status, [DoorFault("", "One."), DoorFault("To", "Two.")], ""))
-    assert json.loads(said) == {"ErrorCode": expected, "Message": "One. To: Two."}
+    own = "Send a valid API key of this deployment as X-Postmark-Server-Token."
+    wanted = own if code == "unauthorized" else "One. To: Two."
+    assert json.loads(said) == {"ErrorCode": expected, "Message": wanted}
 
 
 LINES = st.text(st.characters(exclude_categories=("C", "Zl", "Zp")), min_size=1, max_size=40)

@@ -2,7 +2,8 @@
 
 Sources (postmarkapp.com): developer/api/email-api (fields, limits, answers), …/api/overview (statuses, error codes),
 developer/user-guide/send-email-with-api/batch-emails (a batch is answered 200, with a result for each message),
-support/article/troubleshooting-422-unprocessable-entity-errors. Requests of real clients: postmarker 1.0, postmark.js.
+support/article/troubleshooting-422-unprocessable-entity-errors. Requests of real clients: postmarker 1.0 and
+postmark.js 5.1.0.
 """
 
 import json
@@ -159,8 +160,8 @@ def _status(code: str, status: int) -> int:
 
 def _fault(refusal: DoorRefusal) -> dict[str, Any]:
     said = refusal.sentence
-    if refusal.keyless:
-        said = "Send an API key of this deployment as X-Postmark-Server-Token."
+    if refusal.code == "unauthorized":
+        said = "Send a valid API key of this deployment as X-Postmark-Server-Token."
     return {"ErrorCode": _error_code(refusal.code, refusal.status), "Message": said}
 
 

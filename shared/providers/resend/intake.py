@@ -2,7 +2,7 @@
 
 Sources: github.com/resend/resend-openapi (commit fd6f395); resend.com/docs: api-reference/emails/send-email and
 …/send-batch-emails, api-reference/errors, dashboard/emails/idempotency-keys, …/schedule-email, and
-resend.com/changelog/batch-validation-modes. Requests of real clients: resend-python 2.51.0.
+resend.com/changelog/batch-validation-modes. Requests of real clients: resend-python 2.51.0, resend-node 6.38.0.
 """
 
 import base64
