@@ -12,7 +12,7 @@ from typing import Any, Final
 from functions.api.access.refused import count
 from functions.api.access.tokens import FORMS as TOKEN_FORMS
 from functions.api.docs.page import FILES
-from functions.api.doors.routes import FORMS
+from functions.api.doors.routes import form_of
 from functions.api.operations import ROUTES
 from functions.api.personal import note_read, note_refused
 from functions.api.services import ApiServices, build
@@ -29,7 +29,6 @@ from shared.web.routing import Exchange, Page, Public, PublicRequest, find
 
 logger = logs.lines("api")
 _ROUTES: Final = (*ROUTES, *FILES)
-_FORMS: Final = {**FORMS, **TOKEN_FORMS}
 
 
 @cache
@@ -104,5 +103,6 @@ def _counted(services: ApiServices, seen: dict[str, Any]) -> Iterator[None]:
 
 def _problem(event: Mapping[str, Any], found: Problem, request_id: str) -> Answer:
     """Return a problem in the form of the path: clients of another service's API read no other."""
-    form = _FORMS.get(http.path_of(event).strip("/"))
+    path = http.path_of(event).strip("/")
+    form = TOKEN_FORMS.get(path) or form_of(path.split("/"))
     return form.answer(found, request_id) if form is not None else http.problem(found, request_id)

@@ -80,7 +80,7 @@ def generate() -> Schema:
         elif isinstance(route, Exchange):
             operation = _exchange(route, refs)
         else:
-            operation = _public(route) if isinstance(route, Public) else _operation(route, schemas, refs)
+            operation = _public(route) if isinstance(route, Public) else _described(route, schemas, refs)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
     paths[WEBHOOK_PATH] = {"post": _webhook()}
     document: Schema = {
@@ -130,7 +130,7 @@ def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Sch
 
 def _inputs() -> Iterable[type[BaseModel]]:
     for route in ROUTES:
-        if isinstance(route, Route):
+        if isinstance(route, Route) and not route.brief:
             yield from (model for model in (route.query, route.body) if model is not Nothing)
         elif isinstance(route, Exchange):
             yield route.body
@@ -138,12 +138,35 @@ def _inputs() -> Iterable[type[BaseModel]]:
 
 def _outputs() -> Iterable[type[BaseModel]]:
     for route in ROUTES:
+        if isinstance(route, Route) and route.brief:
+            continue
         if isinstance(route, Route):
             yield from (model for model in route.answers.values() if model is not Nothing)
         elif isinstance(route, Exchange):
             yield route.answer
         if isinstance(route, Route | Exchange) and route.form is not None:
             yield route.form.model
+
+
+def _described(
+    route: Route, schemas: Mapping[str, Schema], refs: Mapping[tuple[type[BaseModel], str], Schema]
+) -> Schema:
+    return _brief(route) if route.brief else _operation(route, schemas, refs)
+
+
+def _brief(route: Route) -> Schema:
+    """Return an operation of another service without the fields, which that service's documentation describes."""
+    operation: Schema = {"operationId": route.name, "tags": [route.tag], "summary": route.summary}
+    if route.parameters:
+        operation["parameters"] = _path_parameters(route)
+    operation |= {"responses": {str(s): {"description": HTTPStatus(s).phrase} for s in route.answers}}
+    operation["responses"]["default"] = {"description": "A problem, as that service says it."}
+    operation["x-scope"] = route.scope.value
+    if route.areas:
+        operation["x-areas"] = [area.value for area in route.areas]
+    if route.body is not Nothing:
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": {}}}}
+    return operation
 
 
 def _operation(

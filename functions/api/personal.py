@@ -18,6 +18,7 @@ PERSONAL: Final = frozenset(
         *("listBatchLogs", "getBatchLog", "listJobLogs", "getJobLog", "listCampaignMessages", "previewCampaign"),
         *("getUpload", "listSuppressions", "getSuppression", "listGuests", "getGuest", "listTexts"),
         *("listMails", "getMail", "getPendingDeliveries", "listHookDeliveries", "getHookDelivery"),
+        *("listBouncesAsSendGrid", "listUnsubscribesAsSendGrid"),
     }
 )
 """Operations whose answers have addresses, numbers or values of recipients."""

@@ -115,7 +115,7 @@ def authenticate(request: Request, route: Route, keeper: Doorkeeper) -> Caller:
         KeyRefused: unauthorized, key_revoked, key_expired, network_not_allowed, rate_limited.
         Problem: unauthorized, rate_limited, missing_scope, account_suspended.
     """
-    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    kind, _, given = _said(request, route).partition(" ")
     for scheme in route.schemes:
         if kind.lower() == scheme.lower() and given.strip():
             if scheme is Scheme.BASIC:
@@ -124,6 +124,12 @@ def authenticate(request: Request, route: Route, keeper: Doorkeeper) -> Caller:
     if not kind and Scheme.KEY in route.schemes and is_signed(request):
         return Caller(_signed(request, keeper, route))
     raise _unauthorized(route)
+
+
+def _said(request: Request, route: Route) -> str:
+    """Return what a request says of its caller: a key in another header counts as a bearer's."""
+    said, other = request.headers.get("authorization", ""), request.headers.get(route.key_header, "")
+    return f"{Scheme.KEY} {other}" if other and not said else said
 
 
 def _unauthorized(route: Route) -> Problem:

@@ -122,6 +122,8 @@ class Route:
         while_suspended: whether a suspended account may call it, or its handler asks; None: it may if this reads or
             deletes.
         areas: scopes that suffice in place of `scope`; `functions/api/access/areas.py` sets them.
+        key_header: another header that may hold the key, as it is, in lower case; empty: there is none.
+        brief: the document names it and describes no fields: another service's documentation does.
     """
 
     method: str
@@ -149,6 +151,8 @@ class Route:
     headers: Mapping[str, str] = field(default_factory=dict)
     while_suspended: bool | None = None
     areas: tuple[Scope, ...] = ()
+    key_header: str = ""
+    brief: bool = False
     scopes: frozenset[Scope] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -354,6 +358,11 @@ def find(routes: Sequence[R], request: Request) -> tuple[R, dict[str, str]]:
         raise Problem("method_not_allowed", headers={"Allow": ", ".join(sorted(allowed))})
     shown = named("path", f"/{'/'.join(request.segments)}")
     raise Problem("not_found", f"This API has no {shown}. /docs shows all paths.")
+
+
+def matches(template: str, segments: Sequence[str]) -> bool:
+    """Return whether a path has the form of a template. `segments`: as in `Request`."""
+    return _match(template, segments) is not None
 
 
 def _match(template: str, segments: Sequence[str]) -> dict[str, str] | None:

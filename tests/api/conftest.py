@@ -97,10 +97,10 @@ class Reply:
     @property
     def code(self) -> str:
         """The problem's code; checks that it is one, of that status. A door's own form of it names the code's page."""
-        if self.headers["content-type"] == "application/json" and self.json.keys() == {"errors"}:
-            (page,) = {e["help"] for e in self.json["errors"]}
+        if self.of_door:
+            assert self.headers["content-type"] == "application/json"
             assert self.status >= 400
-            return str(page.removeprefix("/errors#"))
+            return self.headers["link"].removeprefix("</errors#").removesuffix('>; rel="help"')
         assert self.headers["content-type"] == "application/problem+json"
         assert self.json["status"] == self.status
         assert self.json["type"] == f"/errors#{self.json['code']}"
@@ -108,6 +108,11 @@ class Reply:
         assert self.json["detail"]
         code: str = self.json["code"]
         return code
+
+    @property
+    def of_door(self) -> bool:
+        """Whether it is a problem in another service's form."""
+        return self.headers.get("link", "").startswith("</errors#")
 
     @property
     def fields(self) -> list[str]:
@@ -174,7 +179,7 @@ class Api:
         """Answer an event."""
         got = respond(what, "request-1", lambda: self.services)
         reply = Reply(got["statusCode"], {k.lower(): v for k, v in got["headers"].items()}, got["body"])
-        if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
+        if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY and not reply.of_door:
             assert all({"field", "message"} <= set(e) for e in reply.json["errors"]), reply.text
             assert reply.json["errors"], "every 422 says what is not valid"
         return reply

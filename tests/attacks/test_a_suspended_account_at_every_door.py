@@ -15,7 +15,10 @@ OPEN: Final = {
     *("deleteProgram", "putSuppression", "deleteGuest", "deleteSender", "refuseCampaign"),
 }
 """What stops, deletes or keeps somebody from getting more. What a suspended account makes or lets go on is refused."""
-TRAFFIC: Final = ("createBatch", "sendMailAsSendGrid", "postMail", "createMail", "postEvents")
+TRAFFIC: Final = (
+    *("createBatch", "postMail", "createMail", "postEvents"),
+    *("sendMailAsSendGrid", "sendEmailAsPostmark", "sendBatchAsPostmark", "sendEmailAsResend", "sendBatchAsResend"),
+)
 """Operations without an entry in the audit log that take something from a key."""
 
 

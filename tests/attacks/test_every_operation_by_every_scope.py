@@ -24,6 +24,8 @@ AREAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("createUpload", "completeUpload", "getUpload", "deleteUpload", "putRecipients"), "recipients"),
     **dict.fromkeys(("listGuests", "getGuest", "putGuest", "deleteGuest"), "recipients"),
     **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), "suppressions"),
+    **dict.fromkeys(("listBouncesAsSendGrid", "deleteBounceAsSendGrid"), "suppressions"),
+    **dict.fromkeys(("listUnsubscribesAsSendGrid", "deleteUnsubscribeAsSendGrid"), "suppressions"),
     **dict.fromkeys(("createTemplate", "listTemplates", "getTemplate", "listTemplateVersions"), "templates"),
     **dict.fromkeys(("putTemplate", "deleteTemplate"), "templates"),
     **dict.fromkeys(("createProgram", "listPrograms", "getProgram", "putProgram", "deleteProgram"), "templates"),

@@ -135,7 +135,20 @@ COVERED: Final[dict[str, tuple[str, ...] | str]] = {
     "getSender": ("domain", "show"),
     "verifySender": ("domain", "verify"),
     "deleteSender": ("domain", "remove"),
-    "sendMailAsSendGrid": "programs that were written for another service call it; `batch send` sends the same",
+    **dict.fromkeys(
+        (
+            "sendMailAsSendGrid",
+            *("sendEmailAsPostmark", "sendBatchAsPostmark", "sendEmailAsResend", "sendBatchAsResend"),
+        ),
+        "programs that were written for another service call it; `batch send` sends the same",
+    ),
+    **dict.fromkeys(
+        (
+            *("listBouncesAsSendGrid", "deleteBounceAsSendGrid"),
+            *("listUnsubscribesAsSendGrid", "deleteUnsubscribeAsSendGrid"),
+        ),
+        "programs that were written for another service call it; `suppression` has the same lists",
+    ),
     "createAccessToken": "libraries for OAuth ask it; the command has its key in a keyring",
     "getHealth": "monitors ask it; `doctor` looks deeper",
     "getOpenapi": MACHINES,

@@ -55,6 +55,7 @@ TYPED: Final = {
 RUN: Final = {
     "adding-a-provider": "it is the type of a provider's entry, and calls nothing",
     "coming-from-sendgrid": "tests/deployed/test_coming.py runs each program",
+    "doors": "tests/api/test_door_page.py runs each program",
     "notices": "tests/deployed/test_guides.py runs both functions",
     "sdks": "tests/deployed/test_sdks.py runs each program",
 }

@@ -20,7 +20,13 @@ AREAS: Final[Mapping[Scope, frozenset[str]]] = {
             *("listGuests", "getGuest", "putGuest", "deleteGuest"),
         }
     ),
-    Scope.SUPPRESSIONS: frozenset({"listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"}),
+    Scope.SUPPRESSIONS: frozenset(
+        {
+            *("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"),
+            *("listBouncesAsSendGrid", "deleteBounceAsSendGrid"),
+            *("listUnsubscribesAsSendGrid", "deleteUnsubscribeAsSendGrid"),
+        }
+    ),
     Scope.TEMPLATES: frozenset(
         {
             *("createTemplate", "listTemplates", "getTemplate", "putTemplate", "deleteTemplate"),

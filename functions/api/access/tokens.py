@@ -178,4 +178,4 @@ ROUTES: Final = (
     ),
 )
 FORMS: Final[Mapping[str, Form]] = {route.path.strip("/"): route.form for route in ROUTES}
-"""As `functions.api.doors.routes.FORMS`."""
+"""Path, without slashes at its ends → the form of its problems: also of those that are found before the route is."""

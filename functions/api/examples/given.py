@@ -73,6 +73,8 @@ def values(path: str) -> dict[str, str]:
     return {**PATHS, "id": OF_RESOURCES.get(resource, JOB)}
 
 
+_POSTMARK: Final = {"From": "news@example.com", "To": ADDRESS, "Subject": "Your order", "TextBody": "It is on its way."}
+_RESEND: Final = {"from": "news@example.com", "to": ADDRESS, "subject": "Your order", "text": "It is on its way."}
 BODIES: Final[Mapping[str, Any]] = {
     "changeCampaign": {"name": "October, second try"},
     "putCampaignTemplate": _SAYS,
@@ -121,5 +123,9 @@ BODIES: Final[Mapping[str, Any]] = {
     "createProgram": {"name": PROGRAM, "steps": [{"template_id": TEMPLATE, "offset_days": 28}]},
     "putProgram": {"steps": [{"template_id": TEMPLATE, "offset_days": 21}]},
     "putSuppression": {"reason": "asked by telephone"},
+    "sendEmailAsPostmark": _POSTMARK,
+    "sendBatchAsPostmark": [_POSTMARK],
+    "sendEmailAsResend": _RESEND,
+    "sendBatchAsResend": [_RESEND],
 }
 """Operation → the example of its body."""

@@ -25,7 +25,7 @@ class PostedMessage:
     """One message of a request; all who get it see `to` and `cc`.
 
     Attributes:
-        place: its path in the request.
+        place: its path in the request; empty if the request is this one message.
         to: at least one.
         subject: empty: that of the request.
         headers: instead of those of the request with the same name, or more.
@@ -43,6 +43,11 @@ class PostedMessage:
     texts: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def to_field(self) -> str:
+        """The path of `to` in the request."""
+        return f"{self.place}.to" if self.place else self.to[0].field
 
 
 @dataclass(frozen=True, slots=True)

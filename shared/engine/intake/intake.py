@@ -133,7 +133,7 @@ class Intake:
         codes = self._codes(by.namespace, EMAIL.name, keys, offered=False)
         for left in (m.left(codes) for m in messages):
             if left.to:
-                route = self._carriers.of(route, len(left.all), len(left.to), f"{left.asked.place}.to")
+                route = self._carriers.of(route, len(left.all), len(left.to), left.asked.to_field)
         made = posted.request_of(asked, by, messages, codes, template)
         ordered = self._settings.routing.get(EMAIL.name, "") == Routing.ORDERED
         return replace(made, route=route, ordered=ordered, not_before=not_before)

@@ -59,15 +59,3 @@ ENDINGS: Final[Mapping[int, str]] = {
     503: "Nothing is stored. Send the request again.",
 }
 """Status → what it means."""
-
-
-def tables() -> str:
-    """Return the tables of the docs page, in Markdown."""
-    out = ["## What is carried", "", "| field | |", "|---|---|"]
-    out += [f"| `{name}` | {said} |" for name, said in CARRIED.items()]
-    out += ["", "## What is refused", "", "A request with one of these gets 400, and nothing is stored.", ""]
-    out += ["| field | why, and what to do |", "|---|---|"]
-    out += [f"| `{name}` | {said} |" for name, said in REFUSED.items()]
-    out += ["", "## Answers", "", "| status | meaning |", "|---|---|"]
-    out += [f"| {status} | {said} |" for status, said in ENDINGS.items()]
-    return "\n".join(out) + "\n"
