@@ -79,6 +79,7 @@ class Act(StrEnum):
     REGION_SET = "account.region_set"
     LIMITS_SET = "account.limits_set"
     LIMIT_REACHED = "account.limit_reached"
+    BOUNCING = "account.bouncing"
     QUIET_SET = "account.quiet_hours_set"
     CHANNEL_OPENED = "account.channel_opened"
     CHANNEL_CLOSED = "account.channel_closed"
