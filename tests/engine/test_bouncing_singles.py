@@ -38,6 +38,7 @@ def test_the_eleventh_bounce_of_a_day_is_told_once_and_stops_nothing(world: Worl
     post(world, 10, "bounced")
     assert told(world) == []
     post(world, 1, "bounced")
+    assert len(told(world)) == 1
     (event,) = told(world)
     assert (event.account, event.actor) == (ACCOUNT, "system")
     assert (event.data["channel"], event.data["bounced"], event.data["settled"]) == ("email", 11, 11)
