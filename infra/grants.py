@@ -376,6 +376,7 @@ class Grants(Arns):
             take.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[table.table_arn])  # runs that begin at once
         take.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         self._read_limits(take)
+        self._log(take)  # of limits that its runs reach
         take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
@@ -395,6 +396,7 @@ class Grants(Arns):
         make.allow("dynamodb:DeleteItem", on=[self._storage.records.table_arn])
         make.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
         make.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
+        self._log(make)  # of limits that digests reach
         make.allow("s3:PutObject", on=self._storage.objects(contracts.CONTENTS))
         make.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         make.allow("sqs:SendMessage", on=[digest.work.dead.queue.queue_arn])

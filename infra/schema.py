@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Mapping
+from datetime import date
+from itertools import pairwise, takewhile
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import available_timezones
@@ -70,6 +72,40 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
+MAX_WARMUP: Final = 100
+"""Days of a warm-up: with the settings of other credentials they must fit into an environment."""
+
+
+class WarmupFields(_Model):
+    """A credential's `warmup`: the days on which its quota per day is smaller, as a table or by growth."""
+
+    start: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    days: list[Annotated[int, Field(ge=1)]] = []
+    first: Annotated[int, Field(ge=1)] | None = None
+    factor: Annotated[float, Field(gt=1, le=10)] | None = None
+
+    @model_validator(mode="after")
+    def _form(self) -> Self:
+        try:
+            date.fromisoformat(self.start)
+        except ValueError:
+            raise ValueError(f"start {self.start!r} is no day, such as 2026-12-01") from None
+        grows = self.first is not None and self.factor is not None
+        if bool(self.days) == grows or (self.days and (self.first is not None or self.factor is not None)):
+            raise ValueError("it has either days, or first and factor")
+        return self
+
+    def sizes(self, full: int) -> tuple[int, ...]:
+        """Return the units of each day before the full quota, at most MAX_WARMUP + 1 of them if they grow."""
+        if self.days:
+            return tuple(takewhile(lambda units: units < full, self.days))
+        found, units = list[int](), float(self.first or 0)
+        while units < full and len(found) <= MAX_WARMUP:
+            found.append(int(units))
+            units *= self.factor or 1.0
+        return tuple(found)
+
+
 class QuotaFields(_Model):
     """One of a credential's `quotas`: so many messages, or segments of SMS, in each period."""
 
@@ -107,6 +143,7 @@ class CredentialFields(_Model):
     number: str = ""
     campaigns: Literal["exclusive", "shared"] = "exclusive"
     quotas: list[QuotaFields] = []
+    warmup: WarmupFields | None = None
     when_full: Literal["next", "wait"] = "next"
 
     @model_validator(mode="after")
@@ -117,7 +154,23 @@ class CredentialFields(_Model):
         least = channel_of(self.channel).most_slots
         if few := [q for q in self.quotas if q.messages < least]:
             raise ValueError(f"quotas: {few[0].messages} per {few[0].per} is less than one message of {least} segments")
+        if self.warmup is not None:
+            self._check_warmup(self.warmup, least)
         return self
+
+    def _check_warmup(self, warmup: WarmupFields, least: int) -> None:
+        full = next((q.messages for q in self.quotas if contracts.Per(q.per) is contracts.Per.DAY), None)
+        if full is None:
+            raise ValueError("warmup: quotas need one per day, to which it grows")
+        sizes = warmup.sizes(full)
+        if len(sizes) > MAX_WARMUP:
+            raise ValueError(f"warmup: it lasts more than {MAX_WARMUP} days")
+        if not sizes:
+            raise ValueError(f"warmup: the first day is no smaller than the {full} of the quota per day")
+        if sizes[0] < least:
+            raise ValueError(f"warmup: {sizes[0]} on the first day is less than one message of {least} segments")
+        if any(later < earlier for earlier, later in pairwise(warmup.days)):
+            raise ValueError("warmup: a day is smaller than the day before")
 
     @field_validator("stack")
     @classmethod

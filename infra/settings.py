@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +15,16 @@ from urllib.parse import urlsplit
 from aws_cdk import RemovalPolicy
 from pydantic import ValidationError
 
-from infra.schema import MAX_BACKUPS, MIN_WORKERS, ConsoleFields, CredentialFields, LimitFields, Posthaste, PriceFields
+from infra.schema import (
+    MAX_BACKUPS,
+    MIN_WORKERS,
+    ConsoleFields,
+    CredentialFields,
+    LimitFields,
+    Posthaste,
+    PriceFields,
+    QuotaFields,
+)
 from shared import contracts
 from shared.contracts.console import ConsoleSettings
 from shared.contracts.faults import fault
@@ -336,9 +346,17 @@ def _credential(
         domains=tuple(c.domains),
         number=c.number,
         shared=c.campaigns == "shared",
-        quotas=tuple(contracts.CredentialQuota(q.messages, contracts.Per(q.per), q.zone) for q in c.quotas),
+        quotas=tuple(_quota(c, q) for q in c.quotas),
         when_full=contracts.WhenFull(c.when_full),
     )
+
+
+def _quota(c: CredentialFields, q: QuotaFields) -> contracts.CredentialQuota:
+    """Return one of a credential's quotas; the one per day has its warm-up."""
+    per, warmup = contracts.Per(q.per), None
+    if c.warmup is not None and per is contracts.Per.DAY:
+        warmup = contracts.Warmup(date.fromisoformat(c.warmup.start), c.warmup.sizes(q.messages))
+    return contracts.CredentialQuota(q.messages, per, q.zone, warmup)
 
 
 def _check_limits(deployment: DeploymentSettings) -> None:

@@ -29,6 +29,8 @@ class Service(StrEnum):
     """The functions log and notices, which both end mails."""
     HOOKS = "hooks"
     API = "api"
+    LIMITS = "limits"
+    """Each function that counts what accounts spend in a day."""
 
 
 class Metric(StrEnum):
@@ -108,6 +110,10 @@ class Metric(StrEnum):
     """api: requests with an API key from outside its networks."""
     KEYS_LIMITED = "KeysLimited"
     """api: requests refused since one API key used up its own allowance."""
+    LIMITS_REACHED = "LimitsReached"
+    """limits: shares of limits of a day, 80 and 100 percent, that are used; each once a day."""
+    DEFAULTS_USED_UP = "DefaultLimitsUsedUp"
+    """limits: limits of a day that are used up and are the deployment's defaults; each once an account and day."""
 
 
 GAUGES: Final = frozenset(

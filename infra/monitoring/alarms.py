@@ -424,5 +424,16 @@ def keys(stage: str) -> Iterable[Watch]:
     )
 
 
+def limits(stage: str) -> Iterable[Watch]:
+    """Watch accounts that use up the deployment's default limits of a day; only where there are some."""
+    yield Watch(
+        "limits-used-up",
+        "limits-used-up",
+        "An account has used up a default limit of the day: it grows, or somebody misuses it.",
+        figures.ours(stage, metrics.Service.LIMITS, metrics.Metric.DEFAULTS_USED_UP, QUARTER),
+        0,
+    )
+
+
 def _groups(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[i : i + size] for i in range(0, len(items), size)]

@@ -87,6 +87,7 @@ class Monitoring(Construct):
             *alarms.streams([dispatch.plan, dispatch.log, hooks.gather]),
             *alarms.api(api.http),
             *alarms.keys(deployment.stage),
+            *(alarms.limits(deployment.stage) if deployment.settings.limits else ()),
         ]
         names = [f"{contracts.prefix(deployment.stage)}-{watch.name}" for watch in watches]
         self.alarms = [self._alarm(watch, name) for watch, name in zip(watches, names, strict=True)]

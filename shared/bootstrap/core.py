@@ -19,6 +19,7 @@ from shared.adapters.s3.blobs import S3Blobs
 from shared.adapters.sqs import SqsLanes, SqsQueue
 from shared.contracts import Settings
 from shared.lazy import PartOf, lazy
+from shared.metrics import Metric, Service
 from shared.ports import Clock
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.recipients import suppressions, texts
     from shared.adapters.http import direct, steps, transport
     from shared.bootstrap import identifying
+    from shared.domain.spending.limits import ReachedQuota
     from shared.engine import spender
     from shared.engine.intake import proven
     from shared.engine.lane import breaker_cache, recovery
@@ -62,6 +64,13 @@ class Core:
     settings = part(lambda d: Settings.loads(d.env[contracts.ENV_SETTINGS]))
     calendar = part(lambda d: Calendar(d.clock, *d.settings.notice_clock))
     """The time that notices go by."""
+
+    def tell_limit(self, found: "ReachedQuota") -> None:
+        """Tell that a share of a limit of a day is used."""
+        from shared.adapters import metrics  # noqa: PLC0415 - few functions need it, and seldom
+
+        figures = {Metric.LIMITS_REACHED: 1, Metric.DEFAULTS_USED_UP: int(found.default and found.used_up)}
+        metrics.tell(self.settings.stage, Service.LIMITS, figures)
 
     @property
     def records_table(self) -> str:
@@ -181,7 +190,7 @@ class Core:
     """Places for files that accounts hold."""
     rules = part(lambda d: spending.KnownRules(d.dynamo, d.records_table, d.clock))
     """Limits that operators have set for accounts."""
-    spending = part(lambda d: spending.DynamoSpending(d.dynamo, d.records_table, d.clock))
+    spending = part(lambda d: spending.DynamoSpending(d.dynamo, d.records_table, d.clock, d.tell_limit))
     """What accounts have spent today."""
     spender = part(lambda d: spender.Spender(store=d.spending, rules=d.rules.of, settings=d.settings, clock=d.clock))
     """Counts what accounts spend."""

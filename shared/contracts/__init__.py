@@ -117,5 +117,5 @@ from shared.contracts.names import (
     unsubscribe_secret_name,
     webhook_secret_name,
 )
-from shared.contracts.quotas import CredentialQuota, Per, WhenFull
+from shared.contracts.quotas import CredentialQuota, Per, Warmup, WhenFull
 from shared.contracts.settings import Credential, Routing, Settings, compressed

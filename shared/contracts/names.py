@@ -166,7 +166,7 @@ _ABSENT: Final = [{"exists": False}]
 HOOKS_RECORDS_FILTERS: Final = (
     {"dynamodb": {"NewImage": {"state": {"S": ["LOGGED", "STOPPED", "closed"]}, "unheard": {"BOOL": _ABSENT}}}},
     {"dynamodb": {"NewImage": {"phase": {"S": ["ready", "failed", "asked", "decided"]}}}},
-    {"dynamodb": {"NewImage": {"sk": {"S": ["TEXT", "ENDING", "REACHED"]}}}},
+    {"dynamodb": {"NewImage": {"sk": {"S": ["TEXT", "ENDING", "REACHED", "BOUNCING"]}}}},
     {"dynamodb": {"NewImage": {"notice": {"S": _ANY}, "status": {"S": _ANY}}}},
     {"dynamodb": {"NewImage": {"address": {"S": _ANY}, "reason": {"S": _ANY}, "unheard": {"BOOL": _ABSENT}}}},
 )
@@ -174,7 +174,7 @@ HOOKS_RECORDS_FILTERS: Final = (
 
 1. Jobs that ended or stopped, and closed windows.
 2. Uploads that were read or cannot be, requests for approval and their ends.
-3. Texts, API keys that end soon, limits that are reached.
+3. Texts, API keys that end soon, limits that are reached, days whose single messages bounce.
 4. Updates of notices.
 5. Suppressions and unsubscriptions.
 

@@ -78,6 +78,8 @@ class Act(StrEnum):
     ACCOUNT_UNSUSPENDED = "account.unsuspended"
     REGION_SET = "account.region_set"
     LIMITS_SET = "account.limits_set"
+    LIMIT_REACHED = "account.limit_reached"
+    BOUNCING = "account.bouncing"
     QUIET_SET = "account.quiet_hours_set"
     CHANNEL_OPENED = "account.channel_opened"
     CHANNEL_CLOSED = "account.channel_closed"

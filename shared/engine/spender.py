@@ -58,11 +58,10 @@ class Spender:
         """
         whose = owner(account)
         rules = self._rules(whose)
-        own = limits.effective(self._settings.limits, rules.limits)
         now = int(self._clock.now() * 1000)
         prices = self._settings.prices
         price = price_of(prices, channel, countries) if countries else highest(prices, channel) * messages
-        charge = limits.charge(whose, now, limits.amounts(channel, messages, price), own, by, rules.keys.get(by))
+        charge = limits.charge(whose, now, limits.amounts(channel, messages, price), self._settings.limits, rules, by)
         return (self._store.take(charge) or charge) if charge is not None else None
 
     def holds(self, account: str, by: str) -> bool:

@@ -15,6 +15,7 @@ from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.domain_events import alarm, read
+from shared.adapters.dynamo.jobs.bouncing import DynamoBouncingDays
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.dynamo.notices.updates import log_actions
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
@@ -22,6 +23,7 @@ from shared.adapters.reports import matches
 from shared.contracts import HOOKS_OPS_FILTERS, HOOKS_RECORDS_FILTERS
 from shared.domain.audit import Act, Log, audited
 from shared.domain.campaigns.approval import Decided, Decision, PendingApproval
+from shared.domain.campaigns.bounce_guard import BouncingDay
 from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
 from shared.domain.digests.window import EventPart, opened
 from shared.domain.hooks.domain_event import DomainEvent
@@ -397,6 +399,25 @@ def test_a_change_of_an_alarm_is_told_to_the_operators() -> None:
 
 def test_a_removed_item_says_nothing() -> None:
     assert list(read([{"eventName": "REMOVE", "dynamodb": {"Keys": {}}}], 0)) == []
+
+
+def test_a_day_whose_single_messages_bounce_is_told_once(streams: Streams, clock: FakeClock) -> None:
+    days = DynamoBouncingDays(streams.stores.dynamo, streams.stores.tables.records)
+    assert days.note(BouncingDay(ACCOUNT, "2026-11-20", "email", 12, 90, clock.ms))
+    assert not days.note(BouncingDay(ACCOUNT, "2026-11-20", "email", 13, 91, clock.ms))
+    found = streams.news()
+    assert [(x.namespace, x.kind) for x in found] == [
+        (owner, HookKind.ACCOUNT_BOUNCING) for owner in (ACCOUNT, DEPLOYMENT)
+    ]
+    assert found[0].event.data == {
+        "account": ACCOUNT,
+        "channel": "email",
+        "bounced": 12,
+        "settled": 90,
+        "date": "2026-11-20",
+    }
+    assert days.note(BouncingDay(ACCOUNT, "2026-11-21", "email", 12, 90, clock.ms))
+    assert len(streams.news()) == 2
 
 
 def test_each_share_of_a_limit_is_told_once_a_day_to_its_account_and_to_operators(

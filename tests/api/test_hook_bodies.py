@@ -13,6 +13,7 @@ from functions.api.hooks.bodies import PAGES, HookPage
 from functions.api.openapi import FILE
 from shared.domain.access.ends import EndingKey
 from shared.domain.campaigns.approval import Decided, Decision, PendingApproval
+from shared.domain.campaigns.bounce_guard import BouncingDay
 from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
 from shared.domain.digests.window import opened
 from shared.domain.hooks import bodies, fields
@@ -60,6 +61,7 @@ MADE: Mapping[HookKind, dict[str, Any]] = {
     HookKind.TEXT_RECEIVED: fields.TEXT.data(TEXT),
     HookKind.KEY_EXPIRING: fields.KEY.data(EndingKey("acc_000000000001", "0" * 16, "", "test", 1_790_000_000_000, 7)),
     HookKind.QUOTA_REACHED: fields.QUOTA.data(ReachedQuota("acc_a", "2026-11-20", "sms", "", 80, 10, 8, NOW)),
+    HookKind.ACCOUNT_BOUNCING: fields.BOUNCING.data(BouncingDay("acc_a", "2026-11-20", "email", 12, 90, NOW)),
     HookKind.BREAKER_OPENED: fields.BREAKER.data(BREAKER),
     HookKind.BREAKER_CLOSED: fields.BREAKER.data(BREAKER),
     HookKind.ALARM_CHANGED: fields.ALARM.data({"alarmName": "stuck", "state": STATE}),

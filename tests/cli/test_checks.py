@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 
 from cli.checks import Finding, Level, account, first, secrets, stack
 from infra.settings import MAX_RESERVED, providers
-from shared.contracts import Credential, CredentialQuota, Per, Settings
+from shared.contracts import Credential, CredentialQuota, Per, Settings, Warmup
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.switches import Switches
 from shared.providers.checks import judge_secret, own_keys
@@ -89,6 +90,22 @@ def test_rates_above_what_express_workers_send_are_a_warning_with_the_workers_th
     assert "ses may send 500 messages a second, and its 3 express workers send about 120 single ones" in found[0].says
     assert found[0].do == 'if you post so many single messages: set "workers": 13 (docs/settings.md)'
     assert '"workers"' not in found[1].do, "more than a deployment has"
+
+
+def test_a_warmup_says_its_day_and_its_end() -> None:
+    quota = CredentialQuota(50_000, Per.DAY, "UTC", Warmup(date(2026, 12, 1), (200, 1500)))
+    warm = Settings("dev", (Credential("new", "ses", "email", 9, quotas=(quota,)), ONE), {})
+
+    def said(day: int, hour: int = 12) -> list[str]:
+        return [x.says for x in account.warmups(warm, datetime(2026, 12, day, hour, tzinfo=UTC).timestamp())]
+
+    assert said(2) == [
+        "new: day 2 of 2 of its warm-up, with 1,500 messages; the full quota of 50,000 a day begins on 2026-12-03"
+    ]
+    assert said(3, 0) == []
+    before = account.warmups(warm, datetime(2026, 11, 30, tzinfo=UTC).timestamp())
+    assert levels(before) == [OK]
+    assert before[0].says.startswith("new sends nothing before 2026-12-01, the first day of its warm-up")
 
 
 def test_no_more_workers_are_named_than_all_lanes_have_together() -> None:

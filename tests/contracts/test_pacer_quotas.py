@@ -1,11 +1,12 @@
 """Quotas where slots are reserved, in memory and on DynamoDB."""
 
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import pytest
 
 from shared.adapters.dynamo import keys
-from shared.contracts import CredentialQuota, Per
+from shared.contracts import CredentialQuota, Per, Warmup
 from shared.domain.lanes.lease_hints import MOST_BESIDE_QUOTAS, LeaseHint
 from shared.domain.lanes.pacing import Slots, pace
 from shared.domain.lanes.periods import BUCKET, ends
@@ -55,6 +56,17 @@ def test_a_full_lane_is_open_again_in_the_next_period(stores: Stores, clock: Fak
     hold = stores.holds.read("a", "one").at(clock.ms)
     assert (hold.paused, hold.resumed_at) == (False, round(until * 1000))
     assert reserve(stores, 10, HOURLY).count == 10
+
+
+@pytest.mark.promise(2)
+def test_a_day_of_a_warmup_has_its_own_size(stores: Stores, clock: FakeClock) -> None:
+    today = datetime.fromtimestamp(clock.now(), UTC).date()
+    quotas = (CredentialQuota(10, Per.DAY, "UTC", Warmup(today, (3, 5))),)
+    for size in (3, 5, 10, 10):
+        assert reserve(stores, size, quotas).count == size
+        full = reserve(stores, 1, quotas).room
+        assert full.until / 1000 == pytest.approx(ends(Per.DAY, "UTC", clock.now()) + GUARD, abs=0.01)
+        clock.advance(full.until / 1000 - clock.now() + 1)
 
 
 def test_24_hours_slide(stores: Stores, clock: FakeClock) -> None:

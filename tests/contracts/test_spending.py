@@ -1,11 +1,14 @@
 """The use of accounts' limits, on DynamoDB and in memory."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from shared.adapters.dynamo.accounts.spending import DynamoSpending
-from shared.domain.spending.limits import Charge, Exceeded
+from shared.adapters.dynamo.audit import DynamoJournal
+from shared.domain.audit import Log
+from shared.domain.spending.limits import Charge, Exceeded, ReachedQuota
 from shared.ports import Spending
 from tests.contracts.conftest import ACCOUNT
 from tests.fakes.clock import FakeClock
@@ -84,6 +87,33 @@ def test_charges_side_by_side_never_exceed_the_limit(moto_dynamo: object, clock:
         taken = list(pool.map(lambda _: spending.take(charge(3, most=50)) is None, range(24)))
     assert sum(taken) == 16
     assert spending.used(ACCOUNT, DAY) == {"email": 48}
+
+
+def test_each_share_that_is_used_has_one_audit_entry_and_is_told_once(moto_dynamo: object, clock: FakeClock) -> None:
+    stores = MotoStores(moto_dynamo, clock)
+    told: list[ReachedQuota] = []
+
+    def take(email: int, default: str = "email") -> bool:
+        spending = DynamoSpending(stores.dynamo, stores.tables.records, clock, told.append)  # a process of its own
+        asked = replace(charge(email), key="key_a", key_limits={"email": 20}, defaults=frozenset({default}))
+        return spending.take(asked) is None
+
+    assert [take(7), take(1), take(1), take(1), take(1), take(1)] == [True] * 4 + [False] * 2
+    assert [(x.key, x.share, x.default, x.used_up) for x in told] == [("", 80, True, False), ("", 100, True, True)]
+    log = DynamoJournal(stores.dynamo, stores.tables.records)
+    entries = list(log.since(ACCOUNT, Log.AUDIT, 0))
+    assert {(x.kind, x.actor, x.id) for x in entries} == {("account.limit_reached", "system", ACCOUNT)}
+    assert sorted((dict(x.data) for x in entries), key=lambda x: x["share"]) == [
+        {"quota": "email", "share": share, "limit": 10, "used": used} for share, used in ((80, 8), (100, 10))
+    ]
+
+
+def test_a_limit_of_a_key_is_no_default(moto_dynamo: object, clock: FakeClock) -> None:
+    stores = MotoStores(moto_dynamo, clock)
+    told: list[ReachedQuota] = []
+    spending = DynamoSpending(stores.dynamo, stores.tables.records, clock, told.append)
+    spending.take(replace(charge(9, 90), key="key_a", key_limits={"email": 10}, defaults=frozenset({"email"})))
+    assert [(x.key, x.share, x.default) for x in told] == [("key_a", 80, False)]
 
 
 def test_an_item_goes_after_its_day(moto_dynamo: object, clock: FakeClock) -> None:

@@ -1,12 +1,13 @@
 """How long units take within rates and quotas."""
 
+from datetime import UTC, datetime
 from typing import Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts import CredentialQuota, Per
+from shared.contracts import CredentialQuota, Per, Warmup
 from shared.domain.lanes.estimates import LONGEST, Capacity, finished
 from shared.domain.lanes.periods import ends
 from shared.domain.lanes.quotas import Spend, book
@@ -36,6 +37,17 @@ def test_the_narrowest_quota_decides() -> None:
     end = finished(600, [Capacity(10, quotas)], NOW)
     assert end == pytest.approx(ends(Per.DAY, "UTC", NOW) + 10, abs=3605)
     assert finished(3001, [Capacity(10, quotas)], NOW) >= ends(Per.MONTH, "UTC", NOW)
+
+
+@pytest.mark.parametrize(
+    ("units", "days"), [(100, 0), (101, 1), (300, 1), (301, 2), (700, 2), (701, 3), (1700, 3), (11_701, 14)]
+)
+def test_each_day_of_a_warmup_sends_its_size(units: int, days: int) -> None:
+    midnight = ends(Per.DAY, "UTC", NOW)
+    warmup = Warmup(datetime.fromtimestamp(midnight, UTC).date(), (100, 200, 400))
+    begin = midnight + 60
+    end = finished(units, [Capacity(10, (CredentialQuota(1000, Per.DAY, "UTC", warmup),))], begin)
+    assert max(begin, midnight + days * DAY) < end <= midnight + days * DAY + 102
 
 
 def test_what_is_used_already_counts() -> None:

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts import CredentialQuota, Per
+from shared.contracts import CredentialQuota, Per, Warmup
 from shared.domain.lanes.periods import BUCKET, BUCKETS, ends, label
 from shared.domain.lanes.quotas import (
     GUARD,
@@ -143,6 +143,40 @@ def test_no_period_exceeds_its_quota_by_any_clock(
     provider, _ = send_all(quotas, some, begin)
     worst = {quota: provider.worst(quota) for quota in quotas if provider.calls}
     assert all(units <= quota.messages for quota, units in worst.items()), worst
+
+
+WARMUP: Final = Warmup(date(2026, 10, 24), (5, 7, 11, 20))
+
+
+@pytest.mark.promise(2)
+@given(st.sampled_from(["UTC", "Europe/Paris", "Australia/Lord_Howe", "Asia/Kathmandu"]), steps, st.floats(0, 2 * DAY))
+def test_no_day_of_a_warmup_exceeds_its_size_by_any_clock(
+    zone: str, some: list[tuple[float, int, float, int]], shift: float
+) -> None:
+    quota = CredentialQuota(30, Per.DAY, zone, WARMUP)
+    provider, _ = send_all((quota,), some, at("Europe/Paris", 2026, 10, 23, 12) + shift)
+    counted: Counter[date] = Counter()
+    for moment, units in provider.calls:
+        counted[datetime.fromtimestamp(moment, ZoneInfo(zone)).date()] += units
+    sizes = dict(zip((WARMUP.start + timedelta(days=n) for n in range(4)), WARMUP.days, strict=True))
+    for day, units in counted.items():
+        assert units <= (0 if day < WARMUP.start else sizes.get(day, 30)), day
+
+
+def test_a_day_of_a_warmup_is_used_up_and_the_next_is_larger() -> None:
+    quota = CredentialQuota(30, Per.DAY, "Europe/Paris", WARMUP)
+    provider, _ = send_all((quota,), [(600.0, 1, 0.0, 0)] * (6 * 144), at("Europe/Paris", 2026, 10, 23, 0, 1))
+    days = Counter(label(Per.DAY, "Europe/Paris", moment) for moment, _ in provider.calls)
+    assert list(days.values()) == [5, 7, 11, 20, 30]
+    assert next(iter(days)) == "20261024", "nothing comes before the first day"
+
+
+def test_beside_midnight_units_count_in_both_days_of_a_warmup() -> None:
+    quotas = (CredentialQuota(30, Per.DAY, "UTC", WARMUP),)
+    midnight = at("UTC", 2026, 10, 25)
+    booking = book(Spend(quotas, 3), midnight - 1, midnight - 1, {})
+    assert booking is not None
+    assert booking.most == {"used_day_20261024": 2, "used_day_20261025": 4}
 
 
 @pytest.mark.promise(2)

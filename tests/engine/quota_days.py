@@ -7,10 +7,13 @@ import random
 import sys
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import Final
+from zoneinfo import ZoneInfo
 
-from shared.contracts import CredentialQuota, Per
+from shared.contracts import CredentialQuota, Per, Warmup
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.periods import label
 from tests.engine.pace import Life
@@ -36,6 +39,7 @@ class Days:
 
     Attributes:
         worst: the most messages of any period.
+        over: by how many the worst period exceeds what is its own; not above 0.
         sent: all messages taken.
         most: the most that the quota allows in that time.
         killed: workers that died.
@@ -43,6 +47,7 @@ class Days:
     """
 
     worst: int
+    over: int
     sent: int
     most: int
     killed: int
@@ -85,7 +90,7 @@ def simulated(quota: CredentialQuota, days: float, kills: int, seed: int = 0) ->
         world.sweep()
     taken = [t.at for t in world.oracle.taken]
     leases = world.tap.calls.count("ledgers.lease")
-    return Days(_worst(taken, quota), len(taken), _most(quota, taken), killed, leases)
+    return Days(_worst(taken, quota), _over(taken, quota), len(taken), _most(quota, taken), killed, leases)
 
 
 def _life(world: World, deaths: list[float], n: int) -> Life:
@@ -100,6 +105,20 @@ def _worst(taken: list[float], quota: CredentialQuota) -> int:
     return max(i + 1 - bisect_left(taken, at - DAY) for i, at in enumerate(taken))
 
 
+def _over(taken: list[float], quota: CredentialQuota) -> int:
+    """Return by how many messages the worst period exceeds its own most; days of a warm-up have different ones."""
+    if quota.per is Per.SLIDING:
+        return _worst(taken, quota) - quota.messages
+    counted, own = Counter(label(quota.per, quota.zone, at) for at in taken), _sizes(quota, taken)
+    return max(units - own[name] for name, units in counted.items())
+
+
+def _sizes(quota: CredentialQuota, moments: Iterable[float]) -> dict[str, int]:
+    """Return what a provider may take in each period of some moments, by its name."""
+    zone = ZoneInfo(quota.zone)
+    return {label(quota.per, quota.zone, at): quota.most(datetime.fromtimestamp(at, zone).date()) for at in moments}
+
+
 def _most(quota: CredentialQuota, taken: list[float]) -> int:
     """Return the most messages that a quota allows from the first to the last that was taken."""
     begin, end = taken[0], taken[-1]
@@ -107,12 +126,17 @@ def _most(quota: CredentialQuota, taken: list[float]) -> int:
         return int(quota.messages * (1 + (end - begin) / DAY))
     step = HOUR / 2
     moments = [*(begin + n * step for n in range(int((end - begin) / step) + 1)), end]
-    return quota.messages * len({label(quota.per, quota.zone, at) for at in moments})
+    return sum(_sizes(quota, moments).values())
 
 
 CASES: Final = {
     "hour": (CredentialQuota(40, Per.HOUR, "Asia/Kathmandu"), 3.0, 12),
     "day": (CredentialQuota(900, Per.DAY, "America/Los_Angeles"), 40.0, 12),
+    "warm-up": (
+        CredentialQuota(1200, Per.DAY, "America/Los_Angeles", Warmup(date(2026, 9, 21), (50, 100, 200, 400, 800))),
+        40.0,
+        12,
+    ),
     "24h": (CredentialQuota(900, Per.SLIDING), 40.0, 12),
     "month": (CredentialQuota(9000, Per.MONTH, "Europe/Paris"), 40.0, 400),
 }

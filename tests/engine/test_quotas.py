@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
 import pytest
 
-from shared.contracts import Credential, CredentialQuota, Per, WhenFull
+from shared.contracts import Credential, CredentialQuota, Per, Warmup, WhenFull
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.outcomes import OverQuota, Rejected
 from shared.domain.jobs.states import Cell, JobState
@@ -113,6 +114,43 @@ def test_what_a_full_lane_cannot_take_moves_to_the_next_with_room() -> None:
     assert world.counts(job.id) == {"sent": 300}
     assert (len(taken(world, "one")), len(taken(world, "two"))) == (60, 240)
     assert {attempt for _, attempt in world.cells(job.id)} == {1}
+
+
+def warming(first: int, *later: int, starts_in: int = 0) -> CredentialQuota:
+    """Return a quota of 500 per day with a warm-up that begins so many days after the fake clock's."""
+    today = datetime.fromtimestamp(World(credential("one")).clock.now(), UTC).date()
+    return CredentialQuota(500, Per.DAY, "UTC", Warmup(today + timedelta(days=starts_in), (first, *later)))
+
+
+@pytest.mark.promise(2)
+def test_a_credential_that_warms_up_takes_its_day_and_the_rest_moves_on() -> None:
+    world = World(bounded("one", warming(20, 40)), credential("two"))
+    job = world.accept(300, ordered=True)
+    world.settle()
+    assert world.counts(job.id) == {"sent": 300}
+    assert (len(taken(world, "one")), len(taken(world, "two"))) == (20, 280)
+
+
+@pytest.mark.promise(2)
+def test_what_a_warmup_has_no_room_for_waits_for_the_next_days() -> None:
+    world = World(bounded("one", warming(20, 40), when_full=WhenFull.WAIT), credential("two"))
+    job = world.accept(100, ordered=True)
+    world.settle(sweeps=2 * 1440 + 200)
+    assert world.counts(job.id) == {"sent": 100}
+    days = Counter(label(Per.DAY, "UTC", at) for at in taken(world, "one"))
+    assert list(days.values()) == [20, 40, 40]
+    assert {attempt for _, attempt in world.cells(job.id)} == {1}
+
+
+def test_nothing_is_sent_before_a_warmup_begins() -> None:
+    world = World(bounded("one", warming(20, starts_in=1)))
+    job = world.accept(10)
+    world.run()
+    assert not taken(world, "one")
+    end = ends(Per.DAY, "UTC", world.clock.now())
+    world.settle(sweeps=1500)
+    assert world.counts(job.id) == {"sent": 10}
+    assert min(taken(world, "one")) >= end
 
 
 def test_it_waits_if_the_credential_says_so() -> None:

@@ -127,7 +127,8 @@ class Parts:
             queue=self.due_queue,
             clock=self.clock,
         )
-        self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, announcer=self.announcer, **common)
+        told: dict[str, Any] = {"announcer": self.announcer, "bouncing": self.stores.bouncing}
+        self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, **told, **common)
         quiet = None if self.announcer is not None else FakeListeners(self.stores.heard)
         self.tracker = Tracker(recovery=self.recovery, pool=FakePool, listeners=quiet, **common)
         self.retrier = Retrier(recovery=self.recovery, **common)

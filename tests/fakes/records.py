@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from shared.domain.audit import Event
+from shared.domain.campaigns.bounce_guard import singles_of
 from shared.domain.content.content import Content
 from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
@@ -410,7 +411,7 @@ class FakeRecords(FakeOpenIndex):
         if job.test or not any(delta):
             return
         amounts = self.stats.setdefault((job.account, job.day, job.channel, job.shard), Counter())
-        for name, amount in stats_of(delta).items():
+        for name, amount in (stats_of(delta) | singles_of(job, delta)).items():
             amounts[name] += amount
         for r, provider in enumerate(job.providers):
             for j, name in enumerate(BY_KEYS):

@@ -7,7 +7,8 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from datetime import date
+from typing import Any, Final
 
 import pytest
 
@@ -44,6 +45,9 @@ def many(count: int, **fields: Any) -> Change:
 def without(name: str) -> Change:
     return lambda raw: raw.pop(name)
 
+
+DAILY: Final = [{"messages": 1000, "per": "day"}]
+GROWING: Final = {"start": "2026-12-01", "first": 50, "factor": 1.5}
 
 WRONG: dict[str, tuple[Change, str]] = {
     "unknown provider": (
@@ -91,6 +95,35 @@ WRONG: dict[str, tuple[Change, str]] = {
     "a quota of less than one SMS": (
         credential(channel="sms", quotas=[{"messages": 5, "per": "hour"}]),
         "quotas: 5 per hour is less than one message of",
+    ),
+    "a warm-up to nowhere": (credential(warmup=GROWING), "warmup: quotas need one per day, to which it grows"),
+    "a warm-up in two forms": (
+        credential(quotas=DAILY, warmup=GROWING | {"days": [5]}),
+        "warmup: it has either days, or first and factor",
+    ),
+    "a warm-up in no form": (
+        credential(quotas=DAILY, warmup={"start": "2026-12-01", "first": 5}),
+        "warmup: it has either days, or first and factor",
+    ),
+    "a warm-up from no day": (
+        credential(quotas=DAILY, warmup=GROWING | {"start": "2026-02-30"}),
+        "warmup: start '2026-02-30' is no day, such as 2026-12-01",
+    ),
+    "a warm-up that shrinks": (
+        credential(quotas=DAILY, warmup={"start": "2026-12-01", "days": [5, 4, 9]}),
+        "warmup: a day is smaller than the day before",
+    ),
+    "a warm-up that begins full": (
+        credential(quotas=DAILY, warmup={"start": "2026-12-01", "days": [1000]}),
+        "warmup: the first day is no smaller than the 1000 of the quota per day",
+    ),
+    "a warm-up without end": (
+        credential(quotas=DAILY, warmup=GROWING | {"factor": 1.01}),
+        "warmup: it lasts more than 100 days",
+    ),
+    "a warm-up of less than one SMS": (
+        credential(channel="sms", quotas=DAILY, warmup=GROWING | {"first": 2}),
+        "warmup: 2 on the first day is less than one message of",
     ),
     "overflow misspelt": (credential(when_full="drop"), "when_full: must be 'next' or 'wait'"),
     "nobody may use it": (credential(accounts=[]), "credentials[0].accounts"),
@@ -308,6 +341,23 @@ def test_quotas_reach_the_functions_as_declared() -> None:
     day = contracts.CredentialQuota(50_000, contracts.Per.DAY, "America/Los_Angeles")
     assert told.quotas == (day, contracts.CredentialQuota(200, contracts.Per.SLIDING))
     assert (told.overflows, told.when_full) == (False, contracts.WhenFull.WAIT)
+
+
+@pytest.mark.parametrize(
+    ("form", "days"),
+    [
+        ({"first": 50, "factor": 2.0}, (50, 100, 200, 400, 800)),
+        ({"first": 300, "factor": 1.5}, (300, 450, 675)),
+        ({"days": [10, 20, 20, 500, 1000]}, (10, 20, 20, 500)),
+        ({"days": [10, 2000]}, (10,)),
+    ],
+)
+def test_a_warmup_reaches_the_functions_as_the_size_of_each_day(form: dict[str, Any], days: tuple[int, ...]) -> None:
+    raw = copy.deepcopy(SETTINGS)
+    quotas = [{"messages": 9, "per": "hour"}, {"messages": 1000, "per": "day", "zone": "Europe/Paris"}]
+    raw["credentials"][1] |= {"quotas": quotas, "warmup": {"start": "2026-12-01", **form}}
+    told = contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps()).credentials[1]
+    assert [q.warmup for q in told.quotas] == [None, contracts.Warmup(date(2026, 12, 1), days)]
 
 
 def test_settings_reach_the_functions_as_declared() -> None:

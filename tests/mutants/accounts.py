@@ -28,6 +28,22 @@ OF_SCOPES: Final = "tests/attacks/test_every_operation_by_every_scope.py"
 
 ACCOUNTS: Final = (
     Mutant(
+        "a used limit has no audit entry",
+        9,
+        SPENDING,
+        'return [{"Put": put}, *audit.puts(self._db, self._table, event)]',
+        'return [{"Put": put}, *audit.puts(self._db, self._table, event)[:0]]',
+        "tests/contracts/test_spending.py::test_each_share_that_is_used_has_one_audit_entry_and_is_told_once",
+    ),
+    Mutant(
+        "a limit of an account is taken for a default",
+        9,
+        "shared/domain/spending/limits.py",
+        "frozenset(limits.keys() - rules.limits.keys())",
+        "frozenset(limits.keys())",
+        "tests/domain/test_charges.py::test_limits_that_operators_have_not_set_are_the_deployment_s",
+    ),
+    Mutant(
         "a key works from outside its networks",
         9,
         "shared/web/authentication.py",

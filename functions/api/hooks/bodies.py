@@ -161,6 +161,12 @@ PAGES: Final = (
         fields.QUOTA,
         {},
     ),
+    HookPage(
+        HookKind.ACCOUNT_BOUNCING,
+        "Too many single messages of a day have bounced. Operators' endpoints get it for all accounts.",
+        fields.BOUNCING,
+        {},
+    ),
     HookPage(HookKind.BREAKER_OPENED, "A circuit breaker has opened: its credential is not used.", fields.BREAKER, {}),
     HookPage(HookKind.BREAKER_CLOSED, "A circuit breaker has closed.", fields.BREAKER, {"state": "CLOSED"}),
     HookPage(HookKind.ALARM_CHANGED, "An alarm of the deployment has changed its state.", fields.ALARM, {}),

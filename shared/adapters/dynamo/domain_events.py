@@ -17,6 +17,7 @@ from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import number, text
 from shared.adapters.dynamo.digests.window_codec import window
+from shared.adapters.dynamo.jobs.bouncing import bouncing_day
 from shared.adapters.dynamo.notices.updates import update_entry
 from shared.adapters.dynamo.recipients.suppressions import suppression_of
 from shared.adapters.dynamo.recipients.texts import received_text
@@ -147,6 +148,15 @@ def _quotas(record: _Shown) -> Iterator[DomainEvent]:
             yield DomainEvent(owner, HookKind.QUOTA_REACHED, event)
 
 
+def _bouncing(record: _Shown) -> Iterator[DomainEvent]:
+    if record.new:
+        found = bouncing_day(record.item)
+        name = event_id(HookKind.ACCOUNT_BOUNCING, found.account, found.day, found.channel)
+        event = HookEvent(name, fields.BOUNCING.data(found))
+        for owner in (found.account, DEPLOYMENT):
+            yield DomainEvent(owner, HookKind.ACCOUNT_BOUNCING, event)
+
+
 def _updates(record: _Shown) -> Iterator[DomainEvent]:
     if record.new:
         entry = update_entry(record.item)
@@ -181,6 +191,7 @@ _READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterat
     (lambda x: x["sk"]["S"] == "TEXT", _texts),
     (lambda x: x["sk"]["S"] == keys.ENDING, _ending_keys),
     (lambda x: x["sk"]["S"] == keys.REACHED, _quotas),
+    (lambda x: x["sk"]["S"] == keys.BOUNCING, _bouncing),
     (lambda x: text(x, "state") == WindowState.CLOSED.value and "closes_at" in x, _windows),
     (lambda x: x["sk"]["S"].startswith(keys.UPLOAD_PREFIX) and text(x, "phase") in _READ, _uploads),
     (lambda x: text(x, "phase") in (campaign_codec.ASKED, campaign_codec.DECIDED), _approvals),

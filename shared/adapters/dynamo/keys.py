@@ -13,6 +13,7 @@ Table `records` (pk, sk):
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
 | what an account has used of a day's limits | `SPENT#account / 2026-11-20` |
 | is 80 or 100 % of a limit used? | `SPENT#account#2026-11-20#email#80 / REACHED` |
+| do the single messages of a day bounce too much? | `BOUNCING#account#2026-11-20#email / BOUNCING` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
 | did this address unsubscribe? since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / …` |
@@ -91,6 +92,7 @@ Key = dict[str, dict[str, str]]
 JOB: Final = "JOB"
 PROFILE: Final = "PROFILE"
 REACHED: Final = "REACHED"
+BOUNCING: Final = "BOUNCING"
 BREAKER: Final = "BREAKER"
 ENDING: Final = "ENDING"
 CHUNK_PREFIX: Final = "C#"
@@ -257,6 +259,11 @@ def spent(account_id: str, day: str) -> Key:
 def reached(account_id: str, day: str, name: str, share: int) -> Key:
     """A share of a limit that was used on a day; `name`: of the limit's attribute in the day's item."""
     return key(f"SPENT#{account_id}#{day}#{name}#{share}", REACHED)
+
+
+def bouncing(account_id: str, day: str, channel: str) -> Key:
+    """The note that single messages of a day bounce too much."""
+    return key(f"BOUNCING#{account_id}#{day}#{channel}", BOUNCING)
 
 
 def suppression(namespace: str, digest: str, reach: AnyReach = Reach.ALL) -> Key:

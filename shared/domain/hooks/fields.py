@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from shared.domain.access.ends import EndingKey
 from shared.domain.campaigns.approval import Decided, Decision, PendingApproval
+from shared.domain.campaigns.bounce_guard import BouncingDay
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.sms import SMS
@@ -399,6 +400,18 @@ QUOTA: Final[HookBody[ReachedQuota]] = HookBody(
         HookField("limit", float, 10_000, lambda x: shown(x.measure, x.limit), "The most of a day."),
         HookField("used", float, 8_012, lambda x: shown(x.measure, x.used)),
         HookField("date", str, "2026-11-23", lambda x: x.day, "In UTC."),
+    ),
+)
+
+BOUNCING: Final[HookBody[BouncingDay]] = HookBody(
+    "AccountBouncing",
+    "Single messages of a day that bounce too much.",
+    (
+        HookField("account", str, "acc_01kht2n3a8f6", lambda x: x.account),
+        HookField("channel", str, "email", lambda x: x.channel),
+        HookField("bounced", int, 12, lambda x: x.bounced, "Messages that bounced for good."),
+        HookField("settled", int, 90, lambda x: x.settled, "Messages with a final result."),
+        HookField("date", str, "2026-11-23", lambda x: x.day, "On which they were accepted, in UTC."),
     ),
 )
 

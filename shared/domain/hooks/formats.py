@@ -44,6 +44,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     HookKind.UNSUBSCRIBED: "{address} unsubscribed.",
     HookKind.TEXT_RECEIVED: "Text from {from} to {to}: {text}",
     HookKind.KEY_EXPIRING: "API key {key_id} ({name}) ends at {expires_at}: replace it before.",
+    HookKind.ACCOUNT_BOUNCING: "Account {account}: {bounced} of {settled} single messages bounced ({channel}, {date}).",
     HookKind.QUOTA_REACHED: "Account {account} has used {used} of {limit} ({quota}), {share} % of the limit of {date}.",
     HookKind.BREAKER_OPENED: "The breaker of credential {credential_id} opened after {failures} failures: {reason}.",
     HookKind.BREAKER_CLOSED: "The breaker of credential {credential_id} closed.",

@@ -36,6 +36,7 @@ class HookKind(StrEnum):
     TEXT_RECEIVED = "text.received"
     KEY_EXPIRING = "key.expiring"
     QUOTA_REACHED = "quota.reached"
+    ACCOUNT_BOUNCING = "account.bouncing"
     BREAKER_OPENED = "breaker.opened"
     BREAKER_CLOSED = "breaker.closed"
     ALARM_CHANGED = "alarm.changed"
@@ -58,7 +59,8 @@ LATER_S: Final[Seconds] = 4
 _OF_OPERATORS: Final = frozenset({HookKind.BREAKER_OPENED, HookKind.BREAKER_CLOSED, HookKind.ALARM_CHANGED})
 ACCOUNT_KINDS: Final = frozenset(HookKind) - _OF_OPERATORS - {HookKind.TEST}
 """Kinds that an account's endpoint may name."""
-DEPLOYMENT_KINDS: Final = _OF_OPERATORS | {HookKind.CAMPAIGN_HALTED, HookKind.QUOTA_REACHED}
+_OF_BOTH: Final = frozenset({HookKind.CAMPAIGN_HALTED, HookKind.QUOTA_REACHED, HookKind.ACCOUNT_BOUNCING})
+DEPLOYMENT_KINDS: Final = _OF_OPERATORS | _OF_BOTH
 """Kinds that an operators' endpoint may name."""
 _KIND_OF: Final = {
     Cell.SENT: HookKind.MESSAGE_SENT,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shared.contracts import CredentialQuota, Per
-from shared.domain.lanes.periods import BUCKET, ends
+from shared.domain.lanes.periods import BUCKET, ends, most
 from shared.domain.lanes.quotas import Spend, Stored, room
 from shared.domain.times import Seconds
 
@@ -46,8 +46,9 @@ class Capacity:
         while at < end:
             until = min(end, ends(quota.per, quota.zone, at))
             total += min(allowed, self.rate * (until - at))
-            at, allowed = until, float(quota.messages)
-            if quota.per is not Per.MONTH and at < end - _DAYS:  # the periods of many days are alike
+            at, allowed = until, float(most(quota, until))
+            alike = quota.per is not Per.MONTH and allowed == quota.messages
+            if alike and at < end - _DAYS:  # the periods of many days are the same
                 whole = int((end - _DAYS - at) // _LENGTHS[quota.per])
                 total += whole * min(allowed, self.rate * _LENGTHS[quota.per])
                 at += whole * _LENGTHS[quota.per]

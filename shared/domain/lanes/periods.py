@@ -4,12 +4,12 @@ A calendar period is all moments with the same local hour, day or month. So an h
 of two hours. It suits providers that count by the local clock, and those that count by hours.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from shared.contracts import Per
+from shared.contracts import CredentialQuota, Per
 from shared.domain.times import Seconds
 
 BUCKET: Final = 1200
@@ -32,6 +32,16 @@ def bucket(at: Seconds) -> int:
 def label(per: Per, zone: str, at: Seconds) -> str:
     """Return the name of a moment's calendar period: its local hour, day or month."""
     return datetime.fromtimestamp(at, _zone(zone)).strftime(_LABELS[per])
+
+
+def local_day(zone: str, at: Seconds) -> date:
+    """Return the local day of a moment."""
+    return datetime.fromtimestamp(at, _zone(zone)).date()
+
+
+def most(quota: CredentialQuota, at: Seconds) -> int:
+    """Return the units of a quota in the period of a moment: fewer than in others while it warms up."""
+    return quota.messages if quota.warmup is None else quota.most(local_day(quota.zone, at))
 
 
 def ends(per: Per, zone: str, at: Seconds) -> Seconds:

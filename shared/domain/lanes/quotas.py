@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shared.contracts import CredentialQuota, Per
-from shared.domain.lanes.periods import BUCKET, BUCKETS, bucket, ends, label
+from shared.domain.lanes.periods import BUCKET, BUCKETS, bucket, ends, label, most
 from shared.domain.times import Millis, Seconds
 
 GUARD: Final = 5.0
@@ -165,8 +165,8 @@ def book(spend: Spend, begin: Seconds, end: Seconds, stored: Stored | None) -> B
         if quota.per is Per.SLIDING:
             fits = _book_sliding(out, quota, spend, moments, stored)
         else:
-            names = {_counter(quota, at) for at in moments}
-            fits = all(_count(out, quota, spend, name) for name in sorted(names))
+            named = {_counter(quota, at): most(quota, at) for at in moments}
+            fits = all(_count(out, spend, name, named[name]) for name in sorted(named))
         if not fits:
             return None
     return out
@@ -226,11 +226,11 @@ def _sliding(number: int | str) -> str:
     return f"{USED}{Per.SLIDING}_{number}"
 
 
-def _count(out: Booking, quota: CredentialQuota, spend: Spend, name: str) -> bool:
+def _count(out: Booking, spend: Spend, name: str, ceiling: int) -> bool:
     """Add a reservation's units to a counter; False if even an empty one has no room for them."""
     units = _units(spend, name)
-    out.adds[name], out.most[name] = units, quota.messages - units
-    return units <= quota.messages
+    out.adds[name], out.most[name] = units, ceiling - units
+    return units <= ceiling
 
 
 def _units(spend: Spend, name: str) -> int:
@@ -240,7 +240,8 @@ def _units(spend: Spend, name: str) -> int:
 def _left(quota: CredentialQuota, spend: Spend, moments: Sequence[Seconds], stored: Stored) -> tuple[int, Seconds]:
     """Return the units that are left of a quota, and when the period that is full ends."""
     by_name = {_counter(quota, at): at for at in moments}
-    left = {x: quota.messages - _number(stored, x) + spend.units - _units(spend, x) for x in by_name}
+    taken = {x: _number(stored, x) - spend.units + _units(spend, x) for x in by_name}
+    left = {x: most(quota, at) - taken[x] for x, at in by_name.items()}
     least = min(left, key=lambda x: (left[x], -by_name[x]))
     return left[least], ends(quota.per, quota.zone, by_name[least])
 
@@ -284,7 +285,7 @@ def _add_to_latest(
     names = [_sliding(x) for x in sorted({*mine, ring.bucket})]
     out.exist += names
     out.absent.append(_sliding(ring.bucket + 1))
-    return all(_count(out, quota, spend, name) for name in names)
+    return all(_count(out, spend, name, quota.messages) for name in names)
 
 
 def _turn(

@@ -2,11 +2,40 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
 
-from shared.contracts import CredentialQuota
+from shared.contracts import CredentialQuota, Warmup
 from shared.domain.lanes.breaker import Breaker
+from shared.domain.lanes.periods import local_day, most
 from shared.domain.lanes.quotas import Spend, Stored, room
 from shared.domain.lanes.switches import AS_DECLARED, Switches
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaLeft:
+    """A quota in its present period.
+
+    Attributes:
+        most: its units in this period; fewer than `quota.messages` while it warms up.
+        left: units that may still be sent.
+        today: the day in the quota's zone.
+    """
+
+    quota: CredentialQuota
+    most: int
+    left: int
+    today: date
+
+    @property
+    def warmup(self) -> Warmup | None:
+        """The warm-up, until it is over."""
+        found = self.quota.warmup
+        return None if found is None or self.today >= found.full_from else found
+
+    @property
+    def day(self) -> int:
+        """The number of the present day of a warm-up; 0 before the first, or without one."""
+        return 0 if self.warmup is None else max(0, self.warmup.day(self.today))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +62,13 @@ class CredentialState:
         """Whether its quota is used up."""
         return self.full_until > self.at * 1000
 
-    def left(self, quotas: Sequence[CredentialQuota]) -> list[tuple[CredentialQuota, int]]:
+    def left(self, quotas: Sequence[CredentialQuota]) -> list[QuotaLeft]:
         """Return quotas, and how many units are left of each now."""
-        return [(q, max(0, room(Spend((q,), 1), self.at, self.at, self.used).left or 0)) for q in quotas]
+        return [self._left(q) for q in quotas]
+
+    def _left(self, quota: CredentialQuota) -> QuotaLeft:
+        left = room(Spend((quota,), 1), self.at, self.at, self.used).left or 0
+        return QuotaLeft(quota, most(quota, self.at), max(0, left), local_day(quota.zone, self.at))
 
     def rate(self, declared: float) -> float:
         """Return the rate in force: what operators have set, and what its provider's refusals have left of that."""

@@ -93,6 +93,7 @@ class Charge:
         limits: measure → the most of the day.
         key: the id of the API key that asks, if it has limits of its own; else empty.
         key_limits: measure → the most of the day by that key.
+        defaults: the measures of `limits` whose limit is the deployment's default.
     """
 
     account: str
@@ -101,6 +102,7 @@ class Charge:
     limits: Limits
     key: str = ""
     key_limits: Limits = field(default_factory=dict)
+    defaults: frozenset[str] = frozenset()
 
     def parts(self) -> Iterator[tuple[str, str, int, int]]:
         """Yield each limit that it is measured by: the key's id or empty, the measure, the amount and the limit."""
@@ -182,6 +184,7 @@ class ReachedQuota:
         limit: the most of the day.
         used: how much was used then.
         at: Unix milliseconds.
+        default: whether the limit is the deployment's default.
     """
 
     account: str
@@ -192,6 +195,12 @@ class ReachedQuota:
     limit: int
     used: int
     at: Millis
+    default: bool = False
+
+    @property
+    def used_up(self) -> bool:
+        """Whether nothing is left of the limit."""
+        return self.share == SHARES[-1]
 
 
 def reached(limit: int, used: int) -> list[int]:
@@ -227,18 +236,20 @@ def amounts(channel: str, messages: int, price: int = 0) -> dict[str, int]:
 
 
 def charge(
-    account: str, at: Millis, taken: Mapping[str, int], limits: Limits, key: str = "", key_limits: Limits | None = None
+    account: str, at: Millis, taken: Mapping[str, int], default: Limits, rules: Rules, key: str
 ) -> Charge | None:
     """Return what a request takes of limits; None if it meets none.
 
     Args:
         at: the time of the request.
         taken: as of `amounts`.
+        default: the deployment's limits, for what the account's rules leave open.
         key: the id of the API key that asks.
     """
-    own = effective({}, key_limits or {})
+    limits, own = effective(default, rules.limits), effective({}, rules.keys.get(key, {}))
     limited = {measure: taken[measure] for measure in {**limits, **own} if taken.get(measure)}
-    return Charge(account, day_of(at), limited, limits, key if own else "", own) if limited else None
+    defaults = frozenset(limits.keys() - rules.limits.keys())
+    return Charge(account, day_of(at), limited, limits, key if own else "", own, defaults) if limited else None
 
 
 def shown(measure: str, amount: int) -> float | int:

@@ -14,7 +14,7 @@ from shared.domain.jobs.outcomes import NotStarted, Outcome, OverQuota, Throttle
 from shared.domain.lanes.breaker import fails
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, Pace, Slots
-from shared.domain.lanes.periods import ends
+from shared.domain.lanes.periods import ends, most
 from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Headroom, Spend, Unused
 from shared.domain.lanes.refusals import NO_CALLS, RARE, RefusalTally
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Switches, ThrottledRate
@@ -121,8 +121,9 @@ class SlotClient:
         """Units of the next reservation at the most, as far as is known; None: no quota bounds them."""
         if not self._quotas:
             return None
-        left, ceiling = self._room.left, min(q.messages for q in self._quotas)
-        fresh = left is not None and left > 0 and self._clock.now() - self._told_at < FRESH
+        now = self._clock.now()
+        left, ceiling = self._room.left, max(1, min(most(q, now) for q in self._quotas))
+        fresh = left is not None and left > 0 and now - self._told_at < FRESH
         return min(left, ceiling) if fresh and left is not None else ceiling
 
     def note_full(self) -> None:

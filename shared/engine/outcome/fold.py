@@ -17,7 +17,7 @@ from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, RESTING, Change, JobSt
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.announcer import Announcing, Silent
 from shared.engine.outcome.bounce_guard import BounceGuard
-from shared.ports import ENDS, FOLDS, Clock, Lists, Records, Retriable
+from shared.ports import ENDS, FOLDS, BouncingDays, Clock, Lists, Records, Retriable
 
 _LOG: Final = logging.getLogger(__name__)
 ROUNDS: Final = 3
@@ -88,14 +88,20 @@ class Logger:
         recovery: Recovery,
         clock: Clock,
         announcer: Announcing | None = None,
+        bouncing: BouncingDays | None = None,
     ) -> None:
-        """`announcer`: what webhooks hear of changes from; None: there are no webhooks."""
+        """Make it.
+
+        Args:
+            announcer: what webhooks hear of changes from; None: there are no webhooks.
+            bouncing: tells accounts whose single messages bounce; None: nothing does.
+        """
         self._announcer = announcer or Silent()
         self._records = records
         self._ledgers = ledgers
         self._recovery = recovery
         self._clock = clock
-        self._guard = BounceGuard(records=records, lists=lists, clock=clock)
+        self._guard = BounceGuard(records=records, lists=lists, clock=clock, bouncing=bouncing)
         self._known: OrderedDict[str, Job] = OrderedDict()
 
     def fold(self, ledger: Ledger) -> Folded:

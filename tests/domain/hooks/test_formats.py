@@ -39,6 +39,7 @@ BODIES: dict[HookKind, HookBody[Any]] = {
     HookKind.TEXT_RECEIVED: fields.TEXT,
     HookKind.KEY_EXPIRING: fields.KEY,
     HookKind.QUOTA_REACHED: fields.QUOTA,
+    HookKind.ACCOUNT_BOUNCING: fields.BOUNCING,
     HookKind.BREAKER_OPENED: fields.BREAKER,
     HookKind.BREAKER_CLOSED: fields.BREAKER,
     HookKind.ALARM_CHANGED: fields.ALARM,

@@ -37,6 +37,8 @@ SAID: Final[Mapping[Act, str]] = {
     Act.ACCOUNT_UNSUSPENDED: "the account may send again",
     Act.REGION_SET: "the country of the account's numbers was set",
     Act.LIMITS_SET: "an operator set what the account or a key may spend in a day",
+    Act.LIMIT_REACHED: "80 or 100 percent of a limit of the day are used",
+    Act.BOUNCING: "too many single messages of a day have bounced",
     Act.QUIET_SET: "the account's quiet hours were set",
     Act.CHANNEL_OPENED: "an operator let the account send by a channel",
     Act.CHANNEL_CLOSED: "an operator closed a channel to the account",

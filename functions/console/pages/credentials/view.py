@@ -7,9 +7,9 @@ from typing import Final
 from functions.console.call import ConsoleCall
 from functions.console.screen import absent
 from functions.console.use_cases import Setting
-from shared.contracts import Credential, CredentialQuota
+from shared.contracts import Credential
 from shared.domain.lanes.breaker import BreakerState
-from shared.domain.lanes.state import CredentialState
+from shared.domain.lanes.state import CredentialState, QuotaLeft
 from shared.domain.lanes.switches import EVERYTHING, Switch
 
 CONDITIONS: Final = ("in use", "slowed", "full", "avoided", "tried again", "paused")
@@ -22,7 +22,7 @@ class CredentialRow:
     Attributes:
         condition: in a word, which is also its badge.
         full_until: Unix milliseconds until which a quota is used up; 0: none is.
-        quotas: each with the units that are left.
+        quotas: each in its present period.
     """
 
     id: str
@@ -35,7 +35,7 @@ class CredentialRow:
     reason: str
     since: int
     full_until: int
-    quotas: Sequence[tuple[CredentialQuota, int]]
+    quotas: Sequence[QuotaLeft]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,15 @@ charge counted: the account then sends less, never more.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from shared.adapters.dynamo import keys
+from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.places import Places
+from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.spending.limits import KEPT_DAYS, SHARES, Charge, Exceeded, ReachedQuota, Rules, reached
 from shared.domain.times import DAY_MS
 from shared.ports import Clock, Retriable
@@ -37,9 +38,17 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class DynamoSpending:
-    """`ports.Spending`. `table`: the name of `records`."""
+    """`ports.Spending`.
 
-    def __init__(self, dynamo: Dynamo, table: str, clock: Clock) -> None:
+    Args:
+        table: the name of `records`.
+        told: hears of each share of a limit that is used, once, from the process that noted it.
+    """
+
+    def __init__(
+        self, dynamo: Dynamo, table: str, clock: Clock, told: Callable[[ReachedQuota], None] = lambda _: None
+    ) -> None:
+        self._told = told
         self._db = dynamo
         self._table = table
         self._clock = clock
@@ -96,7 +105,7 @@ class DynamoSpending:
         raise ValueError("the charge exceeds no limit")
 
     def _note(self, charge: Charge, key: str, measure: str, amounts: tuple[int, int], shares: Sequence[int]) -> None:
-        """Note shares of a limit that are used, each once a day: the stream tells webhooks of them.
+        """Note shares of a limit that are used, each once a day, with their audit entries; the stream tells webhooks.
 
         A share that this process has noted costs nothing more. After a fault the next charge notes it.
 
@@ -107,18 +116,31 @@ class DynamoSpending:
             known = charge.account, charge.day, _name(key, measure), share
             if known in self._noted:
                 continue
-            found = ReachedQuota(charge.account, charge.day, measure, key, share, *amounts, self._now())
-            item = {**keys.reached(*known), **_REACHED.item(found), "ttl": n(found.at // 1000 + KEPT_DAYS * DAY_S)}
+            default = not key and measure in charge.defaults
+            found = ReachedQuota(charge.account, charge.day, measure, key, share, *amounts, self._now(), default)
             try:
-                self._db.attempt(
-                    "put_item", TableName=self._table, Item=item, ConditionExpression="attribute_not_exists(pk)"
-                )
+                new = self._db.together(self._noting(found, keys.reached(*known)))
             except Retriable:
                 _LOG.warning("used share of a limit not noted", extra={"account": charge.account})
                 return
+            if new:
+                self._told(found)
             if len(self._noted) >= MAX_CACHED:
                 self._noted.clear()
             self._noted.add(known)
+
+    def _noting(self, found: ReachedQuota, place: Item) -> list[Item]:
+        """Return the actions that note a share of a limit, if it is not noted yet, and its audit entry."""
+        item = {**place, **_REACHED.item(found), "ttl": n(found.at // 1000 + KEPT_DAYS * DAY_S)}
+        put = {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}
+        about: dict[str, str | int] = {
+            "quota": found.measure,
+            "share": found.share,
+            "limit": found.limit,
+            "used": found.used,
+        }
+        event = audited(found.account, found.at, found.key or found.account, Act.LIMIT_REACHED, SYSTEM, about)
+        return [{"Put": put}, *audit.puts(self._db, self._table, event)]
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)
