@@ -35,6 +35,24 @@ def test_the_rows_that_lack_a_value_are_one_click_away(console: Console) -> None
     assert re.findall(r"recipient=([a-z]%40)", every) == ["a%40", "b%40", "c%40"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "offered"),
+    [
+        ({}, ["{{ first_name }}", "{{ name }}", "{{ recipient }}", '<a href="{{ unsubscribe_url }}">Unsubscribe</a>']),
+        ({"channel": "sms", "body": "{{ name }}"}, ["{{ first_name }}", "{{ name }}", "{{ recipient }}"]),
+    ],
+)
+def test_a_list_s_columns_are_beside_the_message_by_the_names_of_their_placeholders(
+    console: Console, changes: dict[str, str], offered: list[str]
+) -> None:
+    console.member(role=Role.SENDER)
+    who = "+447400123456" if changes else "a@example.org"
+    campaign = with_list(console, f"recipient,First-Name,name,\u540d\r\n{who},Ann,Ann B.,x\r\n", **changes)
+    page = console.shown(f"/campaigns/{campaign}/edit")
+    assert [html.unescape(x) for x in re.findall(r"<li><code>([^<]+)</code></li>", page)] == offered
+    assert "<li><code>{{ recipient }}</code></li>" in console.shown("/campaigns/new?channel=sms")
+
+
 def test_a_default_is_sent_in_place_of_a_value_that_a_row_lacks(console: Console) -> None:
     console.member(role=Role.SENDER)
     rows = "recipient,name\r\na@example.org,\r\nb@example.org,Ben\r\n"

@@ -10,6 +10,7 @@ import pytest
 from tests.console.bucket import Bucket, bucket
 from tests.console.campaigns import ROWS, made, with_list
 from tests.console.console import Console
+from tests.console.fitting import assert_fits
 from tests.console.site import session_cookie, site
 from tests.fakes.browser import PATIENCE, Browser, BrowserError, browsing
 
@@ -307,6 +308,23 @@ def test_a_change_is_previewed_as_each_row_of_the_list_gets_it(
         browser.until(lambda: shown(browser, "h1") == "Bye, Ben", "the preview does not follow the row")
         browser.shows("The message")
     assert "Bye" not in console.shown(f"/campaigns/{campaign}/edit"), "nothing is saved"
+
+
+def test_a_column_is_put_where_the_cursor_is_by_a_click(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(console, monkeypatch) as (browser, account, _):
+        campaign = with_list(
+            console, "recipient,First name,name\r\na@example.org,Ann,Ann B.\r\n", body="<h1></h1><p>x</p>"
+        )
+        go(browser, f"{account}/campaigns/{campaign}/edit")
+        browser.script("const body = document.getElementById('body'); body.focus(); body.setSelectionRange(4, 4)")
+        browser.click("//button[.='{{ first_name }}']")
+        browser.until(lambda: shown(browser, "h1") == "Ann", "the preview does not have it")
+        assert browser.script("return document.activeElement.id") == "body"
+        browser.script("document.getElementById('subject').select()")
+        browser.click("//button[.='{{ name }}']")
+        values = "return ['subject', 'body'].map((x) => document.getElementById(x).value)"
+        assert browser.script(values) == ["{{ name }}", "<h1>{{ first_name }}</h1><p>x</p>"]
+        assert_fits(browser, "the form of a message")
 
 
 def write(browser: Browser, css: str, text: str) -> None:

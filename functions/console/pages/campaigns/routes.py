@@ -156,7 +156,7 @@ def _form(call: ConsoleCall, found: Written, wrong: Wrong | None = None, of: Cam
         "days": hours.NAMES,
         "older": older,
     }
-    return form_page(call, "campaigns/form.html", found, wrong, context)
+    return form_page(call, "campaigns/form.html", found, wrong, context, of.columns if of else ())
 
 
 def create(call: ConsoleCall) -> Answer:
