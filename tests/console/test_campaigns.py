@@ -315,9 +315,9 @@ def test_a_campaign_of_which_an_earlier_list_waits_is_not_sent(console: Console)
     assert badge.format("sent") not in listed
     page = console.shown(f"/campaigns/{campaign}")
     assert f'<p class="state">{badge.format("waiting")}' in page
-    of_jobs = re.findall(r'<li><a[^>]*>.*?</a> <span class="badge \w+">(\w+)</span>(.*?)</li>', page)
+    of_jobs = re.findall(r'<td><span class="badge \w+">(\w+)</span>(.*?)</td>', page)
     begins = shown_time(console.api.world.job(waits).not_before)
-    assert of_jobs == [("sent", ""), ("waiting", f" for {begins}")]
+    assert of_jobs == [("sent", ""), ("waiting", f"<small>for {begins}</small>")]
     console.post(f"/{console.account}/jobs/{waits}/stop")
     assert badge.format("stopped") in console.shown(f"/campaigns/{campaign}"), "its messages can be resumed"
 

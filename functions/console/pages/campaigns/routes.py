@@ -10,6 +10,7 @@ from functions.console.pages import hours
 from functions.console.pages.campaigns import recipients, samples, sending, uploads
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
+    MAX_NAME,
     Written,
     Wrong,
     again,
@@ -27,6 +28,7 @@ from functions.console.pages.campaigns.previewing import ShownMessage, form_page
 from functions.console.pages.campaigns.view import (
     WORDS,
     CampaignRow,
+    can_repeat,
     conflict,
     current,
     in_the_way,
@@ -41,7 +43,9 @@ from functions.console.screen import PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
+from shared.domain.content.content import Speech
 from shared.domain.ids import new_id
+from shared.domain.jobs.job import public_counts
 from shared.engine.campaigns.campaigns import Refused
 from shared.engine.intake.declined import Declined
 from shared.ports import Mismatch, Replay
@@ -80,6 +84,8 @@ def campaign(call: ConsoleCall) -> Answer:
         "obstacles": in_the_way(call, found, view),
         "jobs": sent,
         "job_word": job_word,
+        "can_repeat": can_repeat,
+        "figures": {x.id: public_counts(x.counts) for x in sent},
         "most": lists.PAGE,
         "row": row_of(call),
         "samples": call.services.campaigns().samples,
@@ -135,13 +141,15 @@ def _unsaved(call: ConsoleCall, made: Campaign | Wrong, row: int | None) -> Answ
 
 
 def write(call: ConsoleCall) -> Answer:
-    """Show the form of a new campaign: empty, from a stored template, or from the sample."""
+    """Show the form of a new campaign: empty, from a stored template, from another campaign, or from the sample."""
     query = call.request.query
     if "sample" in query:
         return _form(call, samples.letter(call.services.campaigns().senders(call.account)))
     if "template" in query:
         stored = stored_template(call, query["template"])
         return _form(call, again(stored.name, stored.channel, stored.message))
+    if "campaign" in query:
+        return _form(call, _copy(_copied(call, query["campaign"])))
     return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
 
 
@@ -161,15 +169,36 @@ def _form(call: ConsoleCall, found: Written, wrong: Wrong | None = None, of: Cam
 
 def create(call: ConsoleCall) -> Answer:
     """Make a campaign; a form that is sent twice makes one."""
-    made = _made(call, written(call.form))
+    said = written(call.form, _speech(call))
+    made = _made(call, said)
     if isinstance(made, Wrong):
-        return _form(call, written(call.form), made)
+        return _form(call, said, made)
     control = call.services.campaigns().campaigns.control
     stored = control.create(made, record(call, made.id), by=call.who.person.user.actor)
     if isinstance(stored, Mismatch):
         raise conflict("idempotency_mismatch")
     name = stored.answer if isinstance(stored, Replay) else made.id
     return leave_for(call, f"campaigns/{name}")
+
+
+def _speech(call: ConsoleCall) -> Speech | None:
+    """Return how a call says its message: as what the form began with, which its address names; the form has it not."""
+    query, channel = call.request.query, call.form.get("channel", "")
+    if "campaign" in query:
+        found = _copied(call, query["campaign"])
+        return found.message.speech if found.channel == channel else None
+    if "template" in query:
+        stored = stored_template(call, query["template"])
+        return stored.message.speech if stored.channel == channel else None
+    return None
+
+
+def _copied(call: ConsoleCall, name: str) -> Campaign:
+    return owned(replace(call, path={**call.path, "campaign": name}))
+
+
+def _copy(found: Campaign) -> Written:
+    return replace(_again(found), name=f"Copy of {found.name}"[:MAX_NAME])
 
 
 def _made(call: ConsoleCall, found: Written) -> Campaign | Wrong:
