@@ -15,7 +15,7 @@ from typing import Any, Final
 from unittest.mock import patch
 from urllib.parse import quote
 
-from functions.console.pages.campaigns import samples
+from functions.console.pages.campaigns.samples import LETTER
 from functions.console.screen import PageRoute
 from functions.console.screens import ROUTES
 from shared.contracts import ProviderEvent
@@ -221,12 +221,12 @@ def _noticed(console: Console) -> str:
 
 def _drafted(console: Console) -> tuple[str, str, str]:
     """Return a campaign without a list, one with a list that is read, and a template with two versions."""
-    letter = {"channel": "email", "from": "letter@example.com", "subject": samples.SUBJECT, "body": samples.BODY}
-    campaign = made(console, **letter, name=samples.NAME)
+    letter = {"channel": "email", "from": "letter@example.com", "subject": LETTER.subject, "body": LETTER.body}
+    campaign = made(console, **letter, name=LETTER.name)
     assert console.post(f"/{console.account}/campaigns/{campaign}/sample").status == 303
     console.api.lists.read()
     template = stored(console, **letter, name="Garden letters")
-    later = {**letter, "name": "Garden letters, with a longer name", "body": f"{samples.BODY}<p>Until June!</p>"}
+    later = {**letter, "name": "Garden letters, with a longer name", "body": f"{LETTER.body}<p>Until June!</p>"}
     saved(console, template, **later)
     return made(console, name=LONG), campaign, template
 

@@ -44,9 +44,10 @@ from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Speech
-from shared.domain.ids import new_id
+from shared.domain.ids import new_id, parse_message_id
 from shared.domain.jobs.job import public_counts
 from shared.engine.campaigns.campaigns import Refused
+from shared.engine.campaigns.preview import MAX_ROW
 from shared.engine.intake.declined import Declined
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
@@ -87,7 +88,7 @@ def campaign(call: ConsoleCall) -> Answer:
         "can_repeat": can_repeat,
         "figures": {x.id: public_counts(x.counts) for x in sent},
         "most": lists.PAGE,
-        "row": row_of(call),
+        "row": _row_of_message(call, found) or row_of(call),
         "samples": call.services.campaigns().samples,
         "once": once(call),
         **uploads.shown_problems(call, view),
@@ -99,6 +100,17 @@ def row_of(call: ConsoleCall) -> int:
     """Return which recipient's message is shown, from 1."""
     typed = call.form.get("row", "") or call.request.query.get("row", "")
     return lists.number(typed, SHOWN_DIGITS) or 1
+
+
+def _row_of_message(call: ConsoleCall, found: Campaign) -> int:
+    """Return the number of the recipient whose message the address names by its place; 0: it names none."""
+    place = parse_message_id(call.request.query.get("message", ""))
+    if place is None or not found.ready:
+        return 0
+    number = call.services.campaigns().campaigns.previews.number(found.ready, *place)
+    if number is None:
+        raise conflict("", f"Messages of the first {MAX_ROW:,} recipients of a list can be shown here.")
+    return number
 
 
 def _row_shown(call: ConsoleCall, found: Campaign) -> int | None:
@@ -144,7 +156,7 @@ def write(call: ConsoleCall) -> Answer:
     """Show the form of a new campaign: empty, from a stored template, from another campaign, or from the sample."""
     query = call.request.query
     if "sample" in query:
-        return _form(call, samples.letter(call.services.campaigns().senders(call.account)))
+        return _form(call, samples.sample(query["sample"], call.services.campaigns().senders(call.account)))
     if "template" in query:
         stored = stored_template(call, query["template"])
         return _form(call, again(stored.name, stored.channel, stored.message))
@@ -162,6 +174,8 @@ def _form(call: ConsoleCall, found: Written, wrong: Wrong | None = None, of: Cam
         "row": _row_shown(call, of) if of else None,
         "templates": stored,
         "days": hours.NAMES,
+        "samples": samples.SAMPLES,
+        "sample": call.request.query.get("sample"),
         "older": older,
     }
     return form_page(call, "campaigns/form.html", found, wrong, context, of.columns if of else ())
