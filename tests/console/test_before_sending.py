@@ -39,6 +39,10 @@ def test_the_rows_that_lack_a_value_are_one_click_away(console: Console) -> None
     ("changes", "offered"),
     [
         ({}, ["{{ first_name }}", "{{ name }}", "{{ recipient }}", '<a href="{{ unsubscribe_url }}">Unsubscribe</a>']),
+        (
+            {"format": "markdown"},
+            ["{{ first_name }}", "{{ name }}", "{{ recipient }}", "[Unsubscribe]({{ unsubscribe_url }})"],
+        ),
         ({"channel": "sms", "body": "{{ name }}"}, ["{{ first_name }}", "{{ name }}", "{{ recipient }}"]),
     ],
 )
@@ -46,10 +50,10 @@ def test_a_list_s_columns_are_beside_the_message_by_the_names_of_their_placehold
     console: Console, changes: dict[str, str], offered: list[str]
 ) -> None:
     console.member(role=Role.SENDER)
-    who = "+447400123456" if changes else "a@example.org"
+    who = "+447400123456" if "channel" in changes else "a@example.org"
     campaign = with_list(console, f"recipient,First-Name,name,\u540d\r\n{who},Ann,Ann B.,x\r\n", **changes)
     page = console.shown(f"/campaigns/{campaign}/edit")
-    assert [html.unescape(x) for x in re.findall(r"<li><code>([^<]+)</code></li>", page)] == offered
+    assert [html.unescape(x) for x in re.findall(r"<li><code[^>]*>([^<]+)</code></li>", page)] == offered
     assert "<li><code>{{ recipient }}</code></li>" in console.shown("/campaigns/new?channel=sms")
 
 

@@ -10,7 +10,6 @@ import pytest
 from tests.console.bucket import Bucket, bucket
 from tests.console.campaigns import ROWS, made, with_list
 from tests.console.console import Console
-from tests.console.fitting import assert_fits
 from tests.console.site import session_cookie, site
 from tests.fakes.browser import PATIENCE, Browser, BrowserError, browsing
 
@@ -279,6 +278,7 @@ def test_a_preview_follows_what_is_typed_runs_nothing_and_leaves_no_history(
 ) -> None:
     with opened(console, monkeypatch) as (browser, account, _):
         go(browser, f"{account}/campaigns/new")
+        browser.click("#format-html")
         before = browser.script("return history.length")
         type_into(browser, "#subject", "Hello")
         evil = "<h1>One</h1><script>top.document.title = 'taken'</script><img src=x onerror=\"top.name = 'taken'\">"
@@ -324,7 +324,12 @@ def test_a_column_is_put_where_the_cursor_is_by_a_click(console: Console, monkey
         browser.click("//button[.='{{ name }}']")
         values = "return ['subject', 'body'].map((x) => document.getElementById(x).value)"
         assert browser.script(values) == ["{{ name }}", "<h1>{{ first_name }}</h1><p>x</p>"]
-        assert_fits(browser, "the form of a message")
+        browser.click("#format-markdown")
+        browser.script("document.getElementById('body').value = '# Good day, {{ first_name }}\\n\\n'")
+        browser.script("document.getElementById('body').focus()")
+        browser.click("//button[.='[Unsubscribe]({{ unsubscribe_url }})']")
+        browser.until(lambda: shown(browser, "h1") == "Good day, Ann", "the preview shows no Markdown")
+        assert shown(browser, "a") == "Unsubscribe"
 
 
 def write(browser: Browser, css: str, text: str) -> None:
@@ -350,7 +355,7 @@ def test_a_campaign_is_written_and_sent_by_the_keyboard_alone(
         write(browser, "#name", "By keys")
         write(browser, "#from", "news@example.com")
         write(browser, "#subject", "Hello {{ name }}")
-        write(browser, "#body", "<p>Dear {{ name }}</p>")
+        write(browser, "#body", f"Dear {{{{ name }}}},{ENTER}hello.")
         tab_to(browser, "#phone, #desktop")
         choose(browser, "main form button.primary")
         browser.shows("By keys")

@@ -284,6 +284,14 @@ RECIPIENTS: Final = (
         "tests/domain/test_template_defaults.py::test_the_text_made_from_html_keeps_defaults",
     ),
     Mutant(
+        "a tag in Markdown is a tag of the message",
+        10,
+        "shared/domain/content/markdown.py",
+        '{"html": False,',
+        '{"html": True,',
+        "tests/domain/test_markdown.py::test_no_text_brings_a_tag_of_its_own",
+    ),
+    Mutant(
         "a value brings markup along",
         10,
         "shared/domain/content/templates.py",

@@ -40,12 +40,15 @@ function chips(list) {
     button.type = "button";
     button.append(code.cloneNode(true));
     button.addEventListener("click", () => {
-      into.setRangeText(code.textContent, into.selectionStart, into.selectionEnd, "end");
+      into.setRangeText(button.textContent, into.selectionStart, into.selectionEnd, "end");
       into.dispatchEvent(new Event("input", { bubbles: true }));
       into.focus();
     });
     code.replaceWith(button);
   }
+  for (const choice of document.querySelectorAll("[name=format]")) choice.addEventListener("change", () => {
+    for (const code of list.querySelectorAll("[data-html]")) code.textContent = code.dataset[choice.value];
+  });
 }
 
 class Failure extends Error {}

@@ -29,8 +29,7 @@ FRAMED: Final = {
 SHOWING: Final = {"Content-Security-Policy": f"{POLICY}; frame-src 'self'"}
 """Of a page with a preview in it."""
 _URL: Final = f"{{{{ {UNSUBSCRIBE_URL} }}}}"
-LEAVE: Final = f'<a href="{_URL}">Unsubscribe</a>'
-"""The link to unsubscribe, as an HTML body has it."""
+LEAVE: Final = {"html": f'<a href="{_URL}">Unsubscribe</a>', "markdown": f"[Unsubscribe]({_URL})"}
 MAX_SHOWN: Final = 1_500_000
 """Characters of a body that are shown: an answer takes 6 MB, and what is escaped is longer."""
 
@@ -82,10 +81,14 @@ class MessageForm:
 
     @property
     def placeholders(self) -> Sequence[str]:
-        """Texts to put into the message: a placeholder of each column, and a link to unsubscribe."""
-        by = self.written.by
+        """Texts to put into the message: a placeholder of each column."""
         names = (*(name for name in self.columns if name != RECIPIENT), RECIPIENT)
-        return (*(f"{{{{ {name} }}}}" for name in names), *([LEAVE if by.rich else _URL] if by.offers_links else []))
+        return tuple(f"{{{{ {name} }}}}" for name in names)
+
+    @property
+    def leave(self) -> Mapping[str, str]:
+        """The link to unsubscribe, as HTML and as Markdown have it; empty where none is offered."""
+        return LEAVE if self.written.by.offers_links else {}
 
 
 def form_page(

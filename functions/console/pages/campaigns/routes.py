@@ -10,6 +10,7 @@ from functions.console.pages import hours
 from functions.console.pages.campaigns import recipients, samples, sending, uploads
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
+    MARKDOWN,
     MAX_NAME,
     Written,
     Wrong,
@@ -162,7 +163,7 @@ def write(call: ConsoleCall) -> Answer:
         return _form(call, again(stored.name, stored.channel, stored.message))
     if "campaign" in query:
         return _form(call, _copy(_copied(call, query["campaign"])))
-    return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
+    return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1", "format": MARKDOWN}))
 
 
 def _form(call: ConsoleCall, found: Written, wrong: Wrong | None = None, of: Campaign | None = None) -> Answer:
@@ -221,7 +222,7 @@ def _made(call: ConsoleCall, found: Written) -> Campaign | Wrong:
     message = checked(call, found)
     credential = intake.credential(call.account, found.channel, found.credential or None, test=False)
     if isinstance(credential, Declined):
-        wrong = faults_of(credential)
+        wrong = faults_of(credential, found)
         return Wrong({**(message.fields if isinstance(message, Wrong) else {}), **wrong.fields}, wrong.all)
     if isinstance(message, Wrong):
         return message

@@ -8,6 +8,7 @@ from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
+    MARKDOWN,
     Written,
     Wrong,
     again,
@@ -89,7 +90,7 @@ def write(call: ConsoleCall) -> Answer:
     query = call.request.query
     if "sample" in query:
         return _form(call, sample(query["sample"], call.services.campaigns().senders(call.account)))
-    return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
+    return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1", "format": MARKDOWN}))
 
 
 def _form(
