@@ -317,6 +317,8 @@ def test_a_scheduled_list_waits_for_its_time(console: Console) -> None:
     found = console.api.call("GET", f"/jobs/{job}").json
     assert found["scheduled_at"] == "2026-10-01T07:00:00.000Z"
     assert found["rate"] == 5
+    begins = shown_time(console.api.world.job(job).not_before)
+    assert f"The job waits for {begins}, as it was scheduled." in console.shown(f"/jobs/{job}/stop")
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ class Previews:
         """Return which recipient of a list one is, from 1, by the place of its message; None beyond MAX_ROW.
 
         Args:
-            job: of the list.
+            job: which the list is, or becomes.
             chunk: the number of the recipient's chunk.
             index: the recipient's place in the chunk.
         """

@@ -163,13 +163,23 @@ def _sentence(fault: FieldFault) -> str:
 
 def checked(call: ConsoleCall, found: Written) -> Message | Wrong:
     """Return the message of a form, or all that is wrong with it."""
+    wrong = _wrong(found)
+    if _too_long(found):
+        return Wrong({**wrong, "body": _TOO_LONG})
+    message = call.services.campaigns().intake.message(call.account, found.channel, found.draft)
+    if isinstance(message, Declined):
+        faults = faults_of(message, found)
+        return Wrong({**faults.fields, **wrong}, faults.all)
+    return Wrong(wrong) if wrong else message
+
+
+def _wrong(found: Written) -> dict[str, str]:
+    """Return what is wrong with a form as it was typed, by its fields."""
     wrong: dict[str, str] = {}
     if not 1 <= len(found.name) <= MAX_NAME or _CONTROL.search(found.name):
         wrong["name"] = f"Give it a name of up to {MAX_NAME} characters, on one line."
     if not found.body.strip():
         wrong["body"] = "Write the message."
-    if _too_long(found):
-        return Wrong({**wrong, "body": _TOO_LONG})
     for name in ("subject", "sender", "reply_to"):
         if _CONTROL.search(getattr(found, name)):
             wrong["from" if name == "sender" else name] = "Write it on one line."
@@ -177,11 +187,7 @@ def checked(call: ConsoleCall, found: Written) -> Message | Wrong:
         _ = found.hours.hours
     except ValueError as fault:
         wrong["hours_from"] = str(fault)
-    message = call.services.campaigns().intake.message(call.account, found.channel, found.draft)
-    if isinstance(message, Declined):
-        faults = faults_of(message, found)
-        return Wrong({**faults.fields, **wrong}, faults.all)
-    return Wrong(wrong) if wrong else message
+    return wrong
 
 
 def _too_long(found: Written) -> bool:

@@ -54,7 +54,6 @@ def _shown(call: ConsoleCall, kind: str, name: str, title: str, of: Sequence[Job
 
     Args:
         kind: campaign or job, after which the file is named.
-        name: its id.
         of: jobs, in the order of the file's rows.
     """
     kept = [job for job in of if job.ttl * 1000 > call.services.now]
