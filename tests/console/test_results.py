@@ -43,6 +43,7 @@ def test_the_results_of_a_campaign_and_of_a_job_are_files(console: Console) -> N
     campaign, job = posted(console)
     for place, name, kind in ((f"/campaigns/{campaign}", campaign, "campaign"), (f"/jobs/{job}", job, "job")):
         assert f'{name}/results">Results' in console.shown(place)
+        assert ('href="#sent">Figures and results' in console.shown(place)) is (kind == "campaign")
         assert "0 % so far" in console.shown(f"{place}/results")
         assert "hx-refresh" not in console.get(f"/{console.account}{place}/results?part=live").headers
         console.api.lists.export()
