@@ -117,6 +117,7 @@ class Grants(Arns):
         hooks: HooksConstruct,
         digest: QueueWorker,
         lists: QueueWorker,
+        exports: QueueWorker,
     ) -> None:
         """Let the console look at what accounts have, send campaigns, and keep its people; it writes no identities.
 
@@ -126,6 +127,7 @@ class Grants(Arns):
             hooks: the construct with the queues of webhooks.
             digest: the construct with the queue of hints about windows.
             lists: the construct with the queue of uploaded lists.
+            exports: the construct with the queue of files of results.
         """
         if console is None:
             return
@@ -148,7 +150,8 @@ class Grants(Arns):
         serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", on=[console.people.table_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._console_key()])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
-        serve.allow("sqs:SendMessage", on=[schedules.work.queue.queue_arn, lists.work.queue.queue_arn])
+        serve.allow("sqs:SendMessage", on=[x.work.queue.queue_arn for x in (schedules, lists, exports)])
+        serve.allow("s3:GetObject", on=self._storage.objects(EXPORTS))
         serve.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(UPLOADS, contracts.CONTENTS))
         serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         self._schedule(serve, schedules)

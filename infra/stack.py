@@ -124,12 +124,17 @@ class PosthasteStack(Stack):
         )
         grants.console(
             self._console(
-                deployment, code, {**environment, **schedules.environment, **lists.environment}, storage, api
+                deployment,
+                code,
+                {**environment, **schedules.environment, **lists.environment, **exports.environment},
+                storage,
+                api,
             ),
             schedules,
             hooks,
             digest,
             lists,
+            exports,
         )
         if not deployment.local:
             Monitoring(

@@ -16,7 +16,12 @@ ALLOWED: Final = frozenset(
 )
 """Licences (SPDX) that ask for no more than a notice; MPL-2.0 does of packages that are not changed. A new one is a
 decision."""
-TOLD: Final = {"jinja2": "BSD-3-Clause", "python-dateutil": "Apache-2.0 OR BSD-3-Clause"}
+TOLD: Final = {
+    "jinja2": "BSD-3-Clause",
+    "markdown-it-py": "MIT",
+    "mdurl": "MIT",
+    "python-dateutil": "Apache-2.0 OR BSD-3-Clause",
+}
 """Licences of packages whose metadata name only a kind of licence, as read in their files."""
 _PIN: Final = re.compile(r"^([A-Za-z0-9_.-]+)==", re.MULTILINE)
 _JOINED: Final = re.compile(r" (?:AND|OR) ")

@@ -11,6 +11,7 @@ from functions.console.call import ConsoleCall
 from functions.console.screen import Denial
 from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
 from shared.domain.namespaces import KeyKind, namespace, namespaces_of, team_space
+from shared.domain.recipients import addresses
 from shared.domain.times import Millis
 
 T = TypeVar("T")
@@ -53,6 +54,14 @@ def chosen(call: ConsoleCall, name: str, among: Sequence[str]) -> str:
     """
     found = call.request.query.get(name, "")
     return found if found in among else ""
+
+
+def recipient_key(text: str) -> str:
+    """Return a recipient that was typed as it is compared; empty: all recipients."""
+    if not text:
+        return ""
+    parsed = addresses.parse(text)
+    return parsed.key if isinstance(parsed, addresses.Address) else parsed.text
 
 
 def typed(call: ConsoleCall, name: str, most: int = 400) -> str:

@@ -5,11 +5,14 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from shared.domain.times import DAY_MS, Millis
 
+LINK_SECONDS: Final = 900
+"""How long a file can be begun to be fetched; asking again gives another link."""
 AGAIN_MS: Final = 3_600_000
 """Milliseconds after which an export that was given up is begun anew on request."""
 USABLE_MS: Final = 6 * DAY_MS
@@ -109,6 +112,11 @@ class Export:
     def blob(self) -> str:
         """The name of its file in the bucket."""
         return self.file or f"exports/{self.account}/{self.id}/{self.run}.csv"
+
+    def filename(self, kind: str) -> str:
+        """Return the name under which a browser saves its file. `kind`: batch, job or campaign."""
+        as_of = datetime.fromtimestamp(self.begun_at / 1000, UTC)
+        return f"{kind}-{self.id}-{as_of:%Y%m%dT%H%M%SZ}.csv"
 
     @property
     def progress(self) -> float:

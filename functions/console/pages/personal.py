@@ -13,6 +13,8 @@ PERSONAL: Final = frozenset(
     }
 )
 """Pages with addresses, numbers or values of recipients."""
+EXPORTS: Final = {"results of a campaign": "campaign", "results of a job": "job"}
+"""Pages that give files with all recipients, and what of the path names the file."""
 
 
 def note_read(call: ConsoleCall, screen: PageRoute) -> None:
@@ -20,3 +22,7 @@ def note_read(call: ConsoleCall, screen: PageRoute) -> None:
     if screen.name in PERSONAL:
         name = screen.name.replace(" ", "_")
         call.services.use_cases.acceptances.note(call.account, Act.READ, name, call.actor)
+    if screen.name in EXPORTS:
+        call.services.use_cases.acceptances.note(
+            call.account, Act.EXPORTED, call.path[EXPORTS[screen.name]], call.actor
+        )

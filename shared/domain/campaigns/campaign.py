@@ -167,13 +167,13 @@ class Campaign:
         return self.unsubscribe and UNSUBSCRIBE_URL not in variables([body])
 
     def gaps(self, upload: "Upload") -> tuple[Gap, ...] | None:
-        """Return the values of its message that rows of a list lack.
+        """Return the values of its message that rows of a list lack, and that have no default.
 
         Returns:
             None: the list is not ready, or an earlier version has read it, which did not count them.
         """
         counted = upload.counted
-        used = set(self.lacks(()))
+        used = set(self.lacks(())) & {v for t in self.message.templates(self.channel) for v in t.needed}
         return None if counted is None else tuple(gap for gap in counted if gap.column in used)
 
     def landlines(self, upload: "Upload") -> Gap | None:

@@ -57,7 +57,7 @@ _BREAKS: Final = ("", " ", " | ", "\n", "\n\n")
 
 _BEGIN, _END = "\ufdd0", "\ufdd1"
 """Stand for a placeholder's braces: noncharacters, which no template and no entity can contain."""
-_MARKED: Final = re.compile(rf"{_BEGIN}([a-z0-9_]+)((?:\|plain)?){_END}")
+_MARKED: Final = re.compile(rf"{_BEGIN}([0-9]+){_END}")
 _JOINED: Final = re.compile(rf"\{{(?=[{{{_BEGIN}])|(?<=[}}{_END}])(?=\}})")
 
 
@@ -70,9 +70,11 @@ def text_template(html: Template) -> Template:
     Raises:
         InvalidTemplateError: `too_large`, if dashes and line breaks made the text longer than a template may be.
     """
-    marked = html.marked(lambda name, plain: f"{_BEGIN}{name}{'|plain' if plain else ''}{_END}")
+    numbers: dict[str, int] = {}
+    marked = html.marked(lambda placeholder: f"{_BEGIN}{numbers.setdefault(placeholder, len(numbers))}{_END}")
     apart = _JOINED.sub(lambda m: f"{m[0]} ", plain_text(marked))
-    written = _MARKED.sub(lambda m: f"{{{{ {m[1]} | plain }}}}" if m[2] else f"{{{{ {m[1]} }}}}", apart)
+    placeholders = list(numbers)
+    written = _MARKED.sub(lambda m: placeholders[int(m[1])], apart)
     return Template.parse(written, TemplateKind.TEXT)
 
 

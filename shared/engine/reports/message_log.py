@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shared.contracts import FEEDBACK_TIMEOUT
+from shared.domain.characters.invisible import seen
 from shared.domain.ids import message_id
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
@@ -100,6 +101,7 @@ class Filter:
         credential: one of its attempts was by this one.
         fate: that attempt has this result, or any attempt if no credential is named.
         skip: the code for which its list never sends to the recipient.
+        lacks: a variable of which the recipient's value is missing, or shows nothing.
     """
 
     states: frozenset[MessageState] = field(default_factory=frozenset)
@@ -108,6 +110,7 @@ class Filter:
     credential: str = ""
     fate: AttemptFate | None = None
     skip: str = ""
+    lacks: str = ""
 
     def wants(self, cell: Cell) -> bool:
         """Tell whether a cell's state allows for its line to be wanted."""
@@ -118,12 +121,22 @@ class Filter:
     @property
     def narrow(self) -> bool:
         """True if not every line is wanted."""
-        return bool(self.states or self.statuses or self.recipient or self.skip or self.of_attempts)
+        return bool(self.states or self.statuses or self.of_recipient or self.of_attempts)
+
+    @property
+    def of_recipient(self) -> bool:
+        """True if a line depends on what the list says of its recipient."""
+        return bool(self.recipient or self.skip or self.lacks)
 
     @property
     def of_attempts(self) -> bool:
         """True if a line depends on its attempts, which are in details: a chunk with candidates costs their read."""
         return bool(self.credential or self.fate)
+
+    def of(self, one: Recipient) -> bool:
+        """Tell whether a recipient's line can be wanted."""
+        named = self.recipient in ("", one.key) and self.skip in ("", one.skip)
+        return named and not (self.lacks and seen(one.values.get(self.lacks, "")))
 
     def admits(self, attempt: Attempt) -> bool:
         """Tell whether a message is wanted for this attempt."""
@@ -275,8 +288,7 @@ def _chunks(job: Job, wanted: Filter) -> int:
 
 def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[int]:
     for i in range(start, len(chunk.recipients)):
-        one = chunk.recipients[i]
-        if wanted.wants(ledger.cell(i)[0]) and wanted.recipient in ("", one.key) and wanted.skip in ("", one.skip):
+        if wanted.wants(ledger.cell(i)[0]) and wanted.of(chunk.recipients[i]):
             yield i
 
 
