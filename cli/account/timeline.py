@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.account.codes import meaning
+from cli.account.suppressions import told
 from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.output import Json, emit, say
@@ -81,6 +82,8 @@ def _remarks(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is to be said besides."""
     if found.get("error"):
         yield f"why: {meaning(str(found['error']))}"
+    if found.get("suppression"):
+        yield f"the address is on the list {found['suppression'].get('scope')} {told(found['suppression'])}"
     if found.get("error_detail"):
         yield f"the provider wrote: {found['error_detail']}"
     if found.get("may_duplicate"):

@@ -122,6 +122,9 @@ def test_a_message_that_no_provider_has_had(run: Run, api: FakeApi) -> None:
     api.answers(line("skipped", error="unsubscribed"))
     out = run("message", f"{JOB}/0.3").out
     assert "no provider has had it\nwhy: the recipient has unsubscribed (unsubscribed)\n" in out
+    api.answers(line("skipped", error="suppressed", suppression=entry()))
+    said = f"the address is on the list all since {AT}: a message to it bounced, of job {JOB}\n"
+    assert run("message", f"{JOB}/0.3").out.endswith(said)
     assert run("message", f"{JOB}/0.3", "--json").json["state"] == "skipped"
 
 
@@ -147,7 +150,14 @@ def test_a_code_is_shown_with_its_meaning(code: str, words: str) -> None:
 
 
 def entry(scope: str = "all", **more: Any) -> dict[str, Any]:
-    known = {"address": "ann@example.org", "scope": scope, "reason": "hard_bounce", "job_id": JOB, "policy": None}
+    known = {
+        "address": "ann@example.org",
+        "scope": scope,
+        "reason": "bounced",
+        "cause": "bounced",
+        "job_id": JOB,
+        "policy": None,
+    }
     return known | {"created_at": AT} | more
 
 
@@ -156,8 +166,10 @@ def test_suppressions_are_listed_shown_added_and_removed(run: Run, api: FakeApi)
     assert run("suppression", "list", "--scope", "campaigns").out.splitlines()[1].startswith("ann@example.org")
     api.answers(Answer(entry()))
     assert run("suppression", "show", "ann@example.org").out == (
-        f"ann@example.org: nothing is sent to it since {AT} (hard_bounce, by a message of job {JOB})\n"
+        f"ann@example.org: nothing is sent to it since {AT}: a message to it bounced, of job {JOB}\n"
     )
+    api.answers(Answer(entry(reason="asked by phone", cause="manual", job_id=None)))
+    assert run("suppression", "show", "ann@example.org").out.endswith(f"{AT}: added by hand (asked by phone)\n")
     api.answers(Answer(entry("sms", job_id=None)))
     done = run("suppression", "add", "+14155550100", "--scope", "sms", "--reason", "asked by phone")
     assert done.out == "ann@example.org is suppressed: nothing is sent to it by sms\n"
@@ -168,12 +180,12 @@ def test_suppressions_are_listed_shown_added_and_removed(run: Run, api: FakeApi)
     assert "was not suppressed" in run("suppression", "remove", "ann@example.org").out
     assert [(a.method, a.path) for a in api.asked] == [
         ("GET", "/suppressions?scope=campaigns&limit=1000"),
-        ("GET", "/suppressions/ann%40example.org?scope=all"),
+        *[("GET", "/suppressions/ann%40example.org?scope=all")] * 2,
         ("PUT", "/suppressions/%2B14155550100?scope=sms"),
         ("DELETE", "/suppressions/ann%40example.org?scope=digests&policy=acme%2F"),
         ("DELETE", "/suppressions/ann%40example.org?scope=all"),
     ]
-    assert api.asked[2].json == {"reason": "asked by phone"}
+    assert api.asked[3].json == {"reason": "asked by phone"}
     assert run("suppression", "list", "--scope", "everything").code == 2
 
 

@@ -44,6 +44,11 @@ class PostedMessage:
     values: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def boxes(self) -> tuple[PostedBox, ...]:
+        """All addresses of the message."""
+        return (*self.to, *self.cc, *self.bcc)
+
 
 @dataclass(frozen=True, slots=True)
 class Posting:
