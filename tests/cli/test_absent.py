@@ -22,7 +22,10 @@ ABSENT: Final = {
 """How an argument is called → a name that nothing has."""
 OTHERS: Final = {
     "AT": "2026-12-01T00:00:00Z",
+    "[CIDR]...": "192.0.2.0/24",
+    "CHANNEL": "sms",
     "COUNTRY": "DE",
+    "HOURS": "21:00-08:00 Europe/Paris",
     "RATE": "5",
     "RECIPIENT": "me@example.com",
     "ROLE": "viewer",
@@ -31,6 +34,7 @@ OTHERS: Final = {
 }
 """How an argument is called that names nothing → a value that it may have."""
 OPTIONS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
+    ("account", "approval"): ("--off",),
     ("account", "close"): ("--channel", "sms"),
     ("account", "open"): ("--channel", "sms"),
     ("campaign", "update"): ("--name", "x"),

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from cli.account.codes import meaning
 from tests.cli import honest
 from tests.cli.fakes import Answer, FakeApi, Run, problem
 from tests.cli.scripts import AT, JOB, job, job_view
@@ -64,17 +63,17 @@ def test_the_limits_of_the_day_are_a_table(run: Run, api: FakeApi) -> None:
 def line(state: str, *attempts: dict[str, Any], **more: Any) -> Answer:
     known = {"message": "0.3", "recipient": "ada@example.com", "state": state, "status": "queued", "providers": {}}
     fixed = {"updated_at": AT, "error": None, "may_duplicate": False, "unacknowledged": False}
-    fixed |= dict.fromkeys(("sent_at", "delivered_at", "error_detail"))
+    fixed |= dict.fromkeys(("sent_at", "delivered_at", "error_detail", "error_meaning"))
     return Answer(known | fixed | {"attempts": list(attempts)} | more)
 
 
 def attempt(n: int, at: str, outcome: str, *feedback: dict[str, Any], **more: Any) -> dict[str, Any]:
-    known = {"n": n, "credential_id": f"mail-{n}", "at": at, "outcome": outcome, "code": None, "detail": None}
-    return known | {"provider_message_id": None, "feedback": list(feedback)} | more
+    known = {"n": n, "credential_id": f"mail-{n}", "at": at, "outcome": outcome, "code": None, "meaning": None}
+    return known | {"detail": None, "provider_message_id": None, "feedback": list(feedback)} | more
 
 
 def test_a_message_is_a_timeline_in_words(run: Run, api: FakeApi) -> None:
-    bounced = {"word": "bounced", "at": "2026-11-20T09:00:05.000Z", "code": "5.1.1", "detail": None}
+    bounced = {"word": "bounced", "at": "2026-11-20T09:00:05.000Z", "code": "5.1.1", "detail": None, "meaning": None}
     second = attempt(2, "2026-11-20T09:00:02.120Z", "accepted", bounced, provider_message_id="m-7")
     first = attempt(1, "2026-11-20T09:00:01.000Z", "unknown")
     api.answers(
@@ -105,7 +104,7 @@ def test_a_word_about_an_attempt_follows_it_also_if_it_was_there_before_the_call
     run: Run, api: FakeApi
 ) -> None:
     words = [
-        {"word": w, "at": f"2026-11-20T09:00:01.{ms}Z", "code": None, "detail": None}
+        {"word": w, "at": f"2026-11-20T09:00:01.{ms}Z", "code": None, "detail": None, "meaning": None}
         for w, ms in (("accepted", 1), ("delivered", 2))
     ]
     api.answers(line("delivered", attempt(1, "2026-11-20T09:00:01.900Z", "unknown", *words)))
@@ -134,19 +133,6 @@ def test_a_messages_id_names_its_job(run: Run, api: FakeApi, name: str) -> None:
     assert done.code == 2
     assert "JOB/MESSAGE" in done.err
     assert api.asked == []
-
-
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("4.2.2", "the mailbox is full (4.2.2)"),
-        ("5.9.99", "5.9.99"),
-        ("smtp_550", "smtp_550"),
-        ("attempts_exhausted", "no attempt is left (attempts_exhausted)"),
-    ],
-)
-def test_a_code_is_shown_with_its_meaning(code: str, words: str) -> None:
-    assert meaning(code) == words
 
 
 def entry(scope: str = "all", **more: Any) -> dict[str, Any]:

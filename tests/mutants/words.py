@@ -25,6 +25,23 @@ WORDS: Final = (
         f"{_BATCHES}::test_a_batch_without_a_valid_recipient_is_told_who_is_left_out_and_why[to1-said1]",
     ),
     Mutant(
+        "a code in other letters has no words",
+        11,
+        "shared/domain/jobs/meanings.py",
+        '_WORDS.get(code.lower(), "")',
+        '""',
+        "tests/domain/test_meanings.py::test_a_code_is_said_in_words[HardBounce-the mailbox does not exist "
+        "(HardBounce)]",
+    ),
+    Mutant(
+        "an export that an earlier version has begun gets a new column",
+        11,
+        "shared/engine/reports/export.py",
+        "if self.held.last else ()",
+        "if self.held else ()",
+        "tests/engine/test_export.py::test_an_export_that_an_earlier_version_has_begun_ends_as_it_began[True-error_detail]",
+    ),
+    Mutant(
         "an entry of another list explains why a message was skipped",
         11,
         "shared/engine/reports/explained.py",
