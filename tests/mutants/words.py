@@ -42,6 +42,14 @@ WORDS: Final = (
         "tests/engine/test_export.py::test_an_export_that_an_earlier_version_has_begun_ends_as_it_began[True-error_detail]",
     ),
     Mutant(
+        "the help loads every command",
+        11,
+        "cli/main.py",
+        "return LISTED[cmd_name] if self._brief else super()",
+        "return super()",
+        "tests/cli/test_loading.py::test_the_help_loads_no_command_and_nothing_heavy",
+    ),
+    Mutant(
         "an entry of another list explains why a message was skipped",
         11,
         "shared/engine/reports/explained.py",
