@@ -27,11 +27,7 @@ def with_content(schema: dict[str, Any]) -> None:
 
 
 def _either(schema: dict[str, Any], names: AliasChoices) -> None:
-    """Let an object have a field under its other name. It has at most one of them, exactly one if it needs the field.
-
-    Args:
-        names: ours, and the other.
-    """
+    """Let an object have a field under its second name: at most one of both, exactly one if it needs the field."""
     ours, other = (str(name) for name in names.choices)
     fields = schema["properties"]
     said = f"Another name of `{ours}`; give one of them."

@@ -118,7 +118,7 @@ def misleading(senders: Senders, account: str, sender: Address) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutRecipient:
     """A recipient that is not to be sent to.
 
     Attributes:
@@ -141,7 +141,9 @@ def shown(text: str) -> str:
     return "".join([c if c.isprintable() else "\ufffd" for c in text[:MAX_SHOWN]])
 
 
-def read_again(by: Channel, region: str, texts: Sequence[str], codes: dict[str, str], field: str) -> Sequence[LeftOut]:
+def read_again(
+    by: Channel, region: str, texts: Sequence[str], codes: dict[str, str], field: str
+) -> Sequence[LeftOutRecipient]:
     """Return the recipients of a request of which none is left, each entry by itself.
 
     Args:
@@ -150,18 +152,18 @@ def read_again(by: Channel, region: str, texts: Sequence[str], codes: dict[str, 
         codes: why each is left out, by normalised address or number.
         field: the path of their list.
     """
-    read, found = by.reader(region), list[LeftOut]()
+    read, found = by.reader(region), list[LeftOutRecipient]()
     for i, text in enumerate(texts):
         one = read(text)
         if isinstance(one, RecipientFault):
-            found.append(LeftOut(f"{field}.{i}", shown(text).strip(), one.code, fault=one.detail))
+            found.append(LeftOutRecipient(f"{field}.{i}", shown(text).strip(), one.code, fault=one.detail))
         else:
-            found.append(LeftOut(f"{field}.{i}", one[0], codes[one[1]], one[1]))
+            found.append(LeftOutRecipient(f"{field}.{i}", one[0], codes[one[1]], one[1]))
     return found
 
 
 def none_left(
-    left: Sequence[LeftOut],
+    left: Sequence[LeftOutRecipient],
     unwanted: SuppressionList,
     namespace: str,
     channel: str,
@@ -176,7 +178,6 @@ def none_left(
 
     Args:
         left: at least one.
-        unwanted: whose entries count.
         field: the path of their list in the request.
         offered: whether the messages offer an unsubscription.
     """
@@ -191,7 +192,7 @@ def none_left(
 
 
 def _since(
-    named: Sequence[LeftOut], unwanted: SuppressionList, namespace: str, lists: Collection[AnyReach]
+    named: Sequence[LeftOutRecipient], unwanted: SuppressionList, namespace: str, lists: Collection[AnyReach]
 ) -> dict[str, str]:
     """Return normalised address → since when and why it is on a list."""
     listed = {x.key for x in named if x.code in CODES.values()}
@@ -199,7 +200,7 @@ def _since(
     return {key: entry.since for key, (_, entry) in found.items()}
 
 
-def _sentence(left: LeftOut, since: str) -> str:
+def _sentence(left: LeftOutRecipient, since: str) -> str:
     if left.fault:
         return left.fault if left.fault.endswith(".") else f"{left.fault}."
     said = _SAID.get(left.code) or left.code.replace("_", " ")

@@ -21,7 +21,7 @@ from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import Address, Invalid, parse
 from shared.domain.times import FUTURE, Millis, Seconds
 from shared.engine.intake.accept import BatchRequest
-from shared.engine.intake.addresses import LeftOut, mailbox
+from shared.engine.intake.addresses import LeftOutRecipient, mailbox
 from shared.engine.intake.declined import invalid
 from shared.engine.intake.message import check_body
 
@@ -125,14 +125,14 @@ def request_of(
     )
 
 
-def left_out(messages: Iterable[PostedTo], codes: Mapping[str, str]) -> list[LeftOut]:
+def left_out(messages: Iterable[PostedTo], codes: Mapping[str, str]) -> list[LeftOutRecipient]:
     """Return why each address of a request is not sent to, if none is.
 
     Args:
         codes: of the addresses that are not to be sent to, by normalised address.
     """
     return [
-        LeftOut(box.field, address.address, codes.get(address.key, NO_RECIPIENT), address.key)
+        LeftOutRecipient(box.field, address.address, codes.get(address.key, NO_RECIPIENT), address.key)
         for m in messages
         for box, address in zip(m.asked.boxes, m.all, strict=True)
     ]

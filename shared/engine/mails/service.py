@@ -19,7 +19,7 @@ from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import Address, Invalid
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import PAST, Millis
-from shared.engine.intake.addresses import LeftOut, address_of, check_sender, misleading, none_left
+from shared.engine.intake.addresses import LeftOutRecipient, address_of, check_sender, misleading, none_left
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.engine.intake.routes import mail_route
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
@@ -327,7 +327,7 @@ class MailService:
         codes |= dict.fromkeys(self._unwanted.strangers(mail.namespace, keys), NOT_A_GUEST)
         if len(codes) == len(keys):
             left = [
-                LeftOut(f"destinations.{i}.address", x.address, codes[key], key)
+                LeftOutRecipient(f"destinations.{i}.address", x.address, codes[key], key)
                 for i, (x, key) in enumerate(zip(destinations, keys, strict=True))
             ]
             raise none_left(left, self._unwanted, mail.namespace, EMAIL.name, field="destinations")
