@@ -5,10 +5,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.account.codes import meaning
+from cli.account.suppressions import told
 from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.output import Json, emit, say
+from shared.domain.jobs.meanings import in_words
 
 OUTCOMES: Final[Mapping[str, str]] = {
     "accepted": "accepted it",
@@ -74,13 +75,15 @@ def _events(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _why(code: object) -> str:
-    return f": {meaning(str(code))}" if code else ""
+    return f": {in_words(str(code))}" if code else ""
 
 
 def _remarks(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is to be said besides."""
     if found.get("error"):
-        yield f"why: {meaning(str(found['error']))}"
+        yield f"why: {in_words(str(found['error']))}"
+    if found.get("suppression"):
+        yield f"the address is on the list {found['suppression'].get('scope')} {told(found['suppression'])}"
     if found.get("error_detail"):
         yield f"the provider wrote: {found['error_detail']}"
     if found.get("may_duplicate"):

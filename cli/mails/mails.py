@@ -14,6 +14,7 @@ from cli.errors import Misused, Unreachable
 from cli.mails.handing import MailPlan, handed, readable
 from cli.options import pairs
 from cli.output import Json, counted, emit, moment, say, surroundings, tables
+from shared.domain.jobs.meanings import in_words
 from shared.domain.mails.mail import MAX_DESTINATIONS
 
 app = typer.Typer(help="Mails: finished messages (RFC 5322), sent as they are.", no_args_is_help=True)
@@ -130,8 +131,8 @@ def result(x: Mapping[str, Any]) -> str:
     else:
         said = "fate unknown" if end == "unknown" else str(end)
     by = f" by {x['provider']}" if said and x.get("provider") else ""
-    words = f" ({x['error_detail']})" if x.get("error_detail") else ""
-    return f"{said}{by}: {error}{words}" if said and error else said + by
+    words = f": {x['error_detail']}" if x.get("error_detail") else ""
+    return f"{said}{by}: {in_words(str(error))}{words}" if said and error else said + by
 
 
 def _destination(mail: str, address: str, rest: str = "") -> str:

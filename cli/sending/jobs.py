@@ -16,6 +16,7 @@ from cli.progress.polling import asked
 from cli.sending import exports
 from cli.sending.running import how_to_send
 from cli.sending.words import UNSENT, left_of, state_words
+from shared.domain.jobs.meanings import in_words
 from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.ports import Clock
 
@@ -267,7 +268,7 @@ def _shown(line: Mapping[str, Any], job: str) -> dict[str, Any]:
 
 def _fault(line: Mapping[str, Any]) -> str:
     twice = "may have arrived twice" if line.get("may_duplicate") else ""
-    return "; ".join(x for x in (line.get("error") or "", twice) if x)
+    return "; ".join(x for x in (in_words(str(line.get("error") or "")), twice) if x)
 
 
 def _to_include(include: list[str] | None) -> dict[str, list[str]]:

@@ -19,8 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from functions.api.html_name import BODY, with_html
 from functions.api.jobs.hours import WHAT, SendingHours
+from functions.api.other_names import BODY, DATA, with_content, with_html
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import CHANNELS
@@ -87,11 +87,17 @@ Addresses = Annotated[
 class FileAttachment(Input):
     """A file attached to every message."""
 
+    model_config = ConfigDict(json_schema_extra=with_content)
+
     filename: str = Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f/\\]+$")
     content_type: str = Field(
         "application/octet-stream", max_length=127, pattern=r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$"
     )
-    data: Annotated[str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"}), AfterValidator(_base64)]
+    data: Annotated[
+        str,
+        Field(min_length=1, validation_alias=DATA, json_schema_extra={"contentEncoding": "base64"}),
+        AfterValidator(_base64),
+    ]
     content_id: str = Field(
         "", max_length=127, pattern=r"^[A-Za-z0-9_.@-]*$", description="Makes it an inline image: `<img src=cid:…>`."
     )

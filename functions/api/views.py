@@ -11,7 +11,7 @@ from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, OnAmbiguous
 from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import KeyKind, kind_of
-from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
+from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression, SuppressionCause
 from shared.domain.stats import Day
 from shared.domain.times import Millis
 from shared.engine.jobs.progress import FREE, Headway, JobSurroundings, WaitingFor, progress
@@ -152,6 +152,7 @@ class SuppressionView(View):
     reason: str = Field(
         description="`one_click` and `page`: unsubscribed by the mailbox provider's button, or on the page of the link."
     )
+    cause: SuppressionCause = Field(description="The reason in a word. `manual`: somebody added it.")
     job_id: str | None = Field(description="The job whose message was the cause; null if unknown.")
     policy: str | None = Field(description="With `scope=digests`: the prefix of the policy; else null.")
     created_at: Time
@@ -263,6 +264,7 @@ def suppression_view(found: Suppression, reach: AnyReach) -> SuppressionView:
         scope=reach.kind,
         policy=found.policy or None,
         reason=found.reason,
+        cause=found.cause,
         job_id=found.job or None,
         created_at=moment(found.at),
     )

@@ -16,6 +16,7 @@ from functions.console.assets import Assets
 from functions.console.menu import menu
 from functions.console.screen import Denial, PageCall
 from shared.domain.accounts import Scope
+from shared.domain.jobs.meanings import in_words
 from shared.domain.recipients.readable import readable
 from shared.web.http import Answer
 
@@ -95,7 +96,13 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"time": shown_time, "number": shown_number, "parted": parted, "readable": shown_address}
+    made.filters |= {
+        "time": shown_time,
+        "number": shown_number,
+        "parted": parted,
+        "readable": shown_address,
+        "in_words": in_words,
+    }
     made.globals["parts"] = made.get_template("parts.html").module
     return made
 

@@ -35,6 +35,8 @@ COLUMNS: Final = (
 # change: a new column of an export
 LATER: Final = ("sent_at", "delivered_at", "error_detail")
 """Columns behind the list's own, so that the others keep their places."""
+LAST: Final = ("error_meaning",)
+"""Columns behind those, which came after them."""
 PREFIX: Final = "list."
 """The prefix of a list's own columns, so that their names never clash with COLUMNS or with later ones."""
 _SIGNS: Final = "=+@\t\uff1d\uff0b\uff0d\uff20-"
@@ -81,6 +83,7 @@ class Export:
         ttl: Unix seconds when the item may be removed.
         file: the name of its file, if that is not one of the run's own.
         later: its rows have LATER; one that an earlier version has begun is ended as it began.
+        last: its rows have LAST; the same.
     """
 
     id: str
@@ -106,6 +109,7 @@ class Export:
     finished_at: int = 0
     file: str = ""
     later: bool = False
+    last: bool = False
     version: int = 1
 
     @property
@@ -170,6 +174,7 @@ def rows(lines: Iterable[Sequence[str | int]]) -> bytes:
     return out.getvalue().encode()
 
 
-def header(columns: Sequence[str], *, later: bool = True) -> bytes:
+def header(columns: Sequence[str], *, later: bool = True, last: bool = True) -> bytes:
     """Return the first row, behind the mark by which spreadsheets know UTF-8."""
-    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns), *LATER[: len(LATER) * later]]])
+    behind = (*(LATER if later else ()), *(LAST if last else ()))
+    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns), *behind]])

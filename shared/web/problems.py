@@ -182,7 +182,8 @@ class FieldError(BaseModel):
     field: str = Field(description="Path of the field, e.g. `attachments.0.data`; empty for the whole body.")
     message: str = Field(description="A sentence for people.")
     code: str | None = Field(
-        None, description="Of a template or a mail: what is wrong, stable. Its row: `/errors#template_unclosed`."
+        None,
+        description="Of a template, mail or recipient: what is wrong, stable. Its row: `/errors#template_unclosed`.",
     )
     offset: int | None = Field(None, description="Of a template: characters before the place, from 0.")
     line: int | None = Field(None, description="Of a template or a mail: from 1.")

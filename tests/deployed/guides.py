@@ -48,6 +48,7 @@ TYPED: Final = {
     "rehearse": "test_guides",
     "relay": "test_guides",
     "senders": "test_guides",
+    "shop": "../api/test_shop_guide",
     "staging": "test_guides",
     "tutorial": "test_tutorial",
 }

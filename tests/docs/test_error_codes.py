@@ -7,7 +7,6 @@ from typing import Final
 
 import pytest
 
-from cli.account.codes import OURS
 from functions.api.detail_codes import DETAIL_CODES, LISTS, MAILS, MESSAGES, ROWS, TEMPLATES
 from functions.api.error_page import TABLES, as_html
 from infra.local.paths import ROOT
@@ -15,6 +14,7 @@ from shared.domain.channels.lookup import CHANNELS
 from shared.domain.content.templates import FaultCode
 from shared.domain.jobs.details import LOST
 from shared.domain.jobs.job import StopReason
+from shared.domain.jobs.meanings import OURS
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
 from shared.domain.lists.header import FileCode
 from shared.domain.lists.rows import RowCode

@@ -31,6 +31,7 @@ from tests.mutants.small import SMALL
 from tests.mutants.spool import SPOOL
 from tests.mutants.switches import SWITCHES
 from tests.mutants.team import TEAM
+from tests.mutants.words import WORDS
 
 RULES: Final = "shared/domain/jobs/ledger.py"
 SEND: Final = "shared/engine/lane/send.py"
@@ -47,6 +48,7 @@ MUTANTS: Final = (
     ),
     *ONCE,
     *SMALL,
+    *WORDS,
     *SPOOL,
     *RELAY,
     *MAILS,

@@ -4,8 +4,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
-from functions.api.html_name import BODY, with_html
 from functions.api.jobs.hours import WHAT, SendingHours
+from functions.api.other_names import BODY, with_html
 from functions.api.requests import Channel, FileSize, HowSaid, Line, Text
 from shared.web.inputs import LINE, Input, Moment, Query
 

@@ -18,7 +18,7 @@ from functions.api.campaigns.sending_views import (
 )
 from functions.api.campaigns.views import CampaignView, campaign_view
 from functions.api.declined import accepted
-from functions.api.jobs.log_views import LogLineView
+from functions.api.jobs.log_views import LogLineView, log_line_views
 from functions.api.jobs.logs import wanted_by
 from functions.api.jobs.routes import not_now, seen
 from functions.api.requests import LogQuery, Retry
@@ -31,7 +31,7 @@ from shared.domain.recipients import reader
 from shared.engine.campaigns.campaigns import Refused, Sent, WaitsForApproval
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.engine.lists.list_jobs import Order
-from shared.engine.reports.message_log import Filter, LogLine
+from shared.engine.reports.message_log import Filter
 from shared.ports import Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
@@ -154,7 +154,8 @@ def messages(call: Call[LogQuery, Nothing]) -> Answer:
         job = there.get(campaign.jobs[at])
         if job is not None:
             found, after = call.services.logs.lines(job, wanted, start=place, limit=query.limit - len(items))
-            items += [_message(job.id, x) for x in found]
+            views = log_line_views(job, found, call.services.suppressions, call.services.records)
+            items += [_message(job.id, x) for x in views]
             if after is not None:
                 return _page(items, (at, *after))
         at, place = at + 1, (0, 0)
@@ -174,8 +175,8 @@ def _page(items: list[MessageView], after: tuple[int, int, int] | None) -> Answe
     return MessagePage(items=items, next_cursor=cursor).answer()
 
 
-def _message(job: str, line: LogLine) -> MessageView:
-    return MessageView.model_construct(job_id=job, **dict(LogLineView.model_validate(line)))
+def _message(job: str, line: LogLineView) -> MessageView:
+    return MessageView.model_construct(job_id=job, **dict(line))
 
 
 def _key(campaign: Campaign, recipient: str | None) -> str:

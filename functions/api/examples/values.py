@@ -79,6 +79,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "code": "invalid_address",
     "value": "ann.example.org",
     "reason": "manual",
+    "cause": "manual",
     "window": 300,
     "near": 30,
     "extend": 60,

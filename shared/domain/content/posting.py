@@ -49,6 +49,11 @@ class PostedMessage:
         """The path of `to` in the request."""
         return f"{self.place}.to" if self.place else self.to[0].field
 
+    @property
+    def boxes(self) -> tuple[PostedBox, ...]:
+        """All addresses of the message."""
+        return (*self.to, *self.cc, *self.bcc)
+
 
 @dataclass(frozen=True, slots=True)
 class Posting:

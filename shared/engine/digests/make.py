@@ -30,8 +30,8 @@ from shared.domain.recipients.suppressions import reaches
 from shared.domain.spending.limits import BARRED, Charge
 from shared.engine.digests.repeats import Repeats
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
+from shared.engine.intake.addresses import shown
 from shared.engine.intake.declined import Decline
-from shared.engine.intake.numbers import MAX_INVALID
 from shared.engine.intake.opened import CODE, is_open
 from shared.ports import (
     AccountStatuses,
@@ -243,8 +243,8 @@ class DigestMaker:
 
 def _unread(text: str, fault: RecipientFault) -> Recipient:
     """Return a recipient that is none, as the log shows it."""
-    shown = "".join([c if c.isprintable() else "\ufffd" for c in text[:MAX_INVALID]]).strip()
-    return Recipient(shown, shown, skip=fault.code)
+    kept = shown(text).strip()
+    return Recipient(kept, kept, skip=fault.code)
 
 
 def _recipients(groups: Sequence[DigestGroup], people: Mapping[str, Recipient]) -> Iterator[Recipient]:

@@ -1,18 +1,32 @@
-"""Addresses of a request, with the field that each came from."""
+"""Addresses of a request, with the field that each came from, and why each is left out if none is sent to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from shared.domain.channels.channel import Channel
 from shared.domain.content.content import Mailbox
+from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.recipients.addresses import Address, Invalid, parse, split_list
 from shared.domain.recipients.names import addresses_in, is_near, turns
-from shared.engine.intake.declined import INVALID, Decline, FieldFault, invalid, no_sender
-from shared.ports import Senders
+from shared.domain.recipients.reader import RecipientFault
+from shared.domain.recipients.suppressions import CODES, AnyReach, reaches
+from shared.engine.intake.declined import INVALID, NO_GUEST, Decline, FieldFault, invalid, no_sender
+from shared.ports import Senders, SuppressionList
 
 MAX_RECIPIENTS: Final = 5000
 MAX_COPIES: Final = 50
 TURNED: Final = "The name has a character that turns the direction of its letters. Remove it."
 ANOTHERS: Final = "The name has an address from which this account may not send. Use a name without an address."
+
+MAX_NAMED: Final = 100
+"""Recipients that a refusal names: so many entries are read in one call for each list."""
+MAX_SHOWN: Final = 250
+"""Characters that are shown of a text that is no recipient."""
+_SAID: Final = {
+    NOT_A_GUEST: "is no guest of the account",
+    "no_recipient": "nobody is left in `to` whose message it would copy",
+}
 
 
 def address_of(field: str, text: str) -> Address:
@@ -101,3 +115,93 @@ def misleading(senders: Senders, account: str, sender: Address) -> str:
         if not is_near(other.rpartition("@")[2], domain) and not senders.check_sender(account, other).allowed:
             return ANOTHERS
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutRecipient:
+    """A recipient that is not to be sent to.
+
+    Attributes:
+        field: its path in the request.
+        name: as it was given.
+        code: why, stable.
+        key: the normalised address or number; empty: it is none.
+        fault: what is wrong with it, as a sentence; empty: it is an address or number.
+    """
+
+    field: str
+    name: str
+    code: str
+    key: str = ""
+    fault: str = ""
+
+
+def shown(text: str) -> str:
+    """Return a text that is no recipient as it can be stored and shown."""
+    return "".join([c if c.isprintable() else "\ufffd" for c in text[:MAX_SHOWN]])
+
+
+def read_again(
+    by: Channel, region: str, texts: Sequence[str], codes: dict[str, str], field: str
+) -> Sequence[LeftOutRecipient]:
+    """Return the recipients of a request of which none is left, each entry by itself.
+
+    Args:
+        region: country whose numbers need no country code.
+        texts: as the client wrote them.
+        codes: why each is left out, by normalised address or number.
+        field: the path of their list.
+    """
+    read, found = by.reader(region), list[LeftOutRecipient]()
+    for i, text in enumerate(texts):
+        one = read(text)
+        if isinstance(one, RecipientFault):
+            found.append(LeftOutRecipient(f"{field}.{i}", shown(text).strip(), one.code, fault=one.detail))
+        else:
+            found.append(LeftOutRecipient(f"{field}.{i}", one[0], codes[one[1]], one[1]))
+    return found
+
+
+def none_left(
+    left: Sequence[LeftOutRecipient],
+    unwanted: SuppressionList,
+    namespace: str,
+    channel: str,
+    *,
+    field: str,
+    offered: bool = False,
+) -> Decline:
+    """Return the refusal of a request of which no recipient is left. It has a fault for each of the first of them.
+
+    Suppressed ones are read again, to say since when and why. The reason that somebody wrote is not repeated:
+    a key that sends need not read suppressions.
+
+    Args:
+        left: at least one.
+        field: the path of their list in the request.
+        offered: whether the messages offer an unsubscription.
+    """
+    named = left[:MAX_NAMED]
+    since = _since(named, unwanted, namespace, reaches(channel, unsubscribable=offered))
+    faults = [FieldFault(x.field, f"{x.name}: {_sentence(x, since.get(x.key, ''))}", x.code) for x in named]
+    if all(x.code == NOT_A_GUEST for x in left):
+        faults.insert(0, FieldFault(field, NO_GUEST, NOT_A_GUEST))
+    if len(left) > MAX_NAMED:
+        faults.append(FieldFault(field, f"{len(left) - MAX_NAMED:,} more are left out."))
+    return Decline("no_valid_recipient", *faults)
+
+
+def _since(
+    named: Sequence[LeftOutRecipient], unwanted: SuppressionList, namespace: str, lists: Collection[AnyReach]
+) -> dict[str, str]:
+    """Return normalised address → since when and why it is on a list."""
+    listed = {x.key for x in named if x.code in CODES.values()}
+    found = unwanted.entries(namespace, listed, lists) if listed else {}
+    return {key: entry.since for key, (_, entry) in found.items()}
+
+
+def _sentence(left: LeftOutRecipient, since: str) -> str:
+    if left.fault:
+        return left.fault if left.fault.endswith(".") else f"{left.fault}."
+    said = _SAID.get(left.code) or left.code.replace("_", " ")
+    return f"{said} {since}." if since else f"{said}."

@@ -19,7 +19,6 @@ from shared.domain.content.unsubscribe import PATH
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.recipients.addresses import Address, Invalid, parse_many
-from shared.domain.recipients.reader import Read, RecipientFault
 from shared.domain.recipients.suppressions import reaches
 from shared.engine.intake import posted, routes
 from shared.engine.intake.accept import BatchRequest
@@ -31,16 +30,16 @@ from shared.engine.intake.addresses import (
     entries,
     mailbox,
     misleading,
+    none_left,
+    read_again,
 )
 from shared.engine.intake.declined import (
-    MAX_NAMED,
     NO_GUEST,
     Decline,
     FieldFault,
     as_value,
     invalid,
     no_credential,
-    none_left,
 )
 from shared.engine.intake.message import Draft, check_mail, check_subject, check_variants, message_of, sender_in
 from shared.engine.intake.numbers import numbers_of, short_content
@@ -95,10 +94,11 @@ class Intake:
             raise invalid("hours.zone", f"{by.noun} of a batch tells no zone. Name one, or send a campaign.")
         found = self._numbered(asked, by) if by.numbers else self._mailed(asked)
         if all(r.skip for r in found.recipients):
-            read = by.reader(asked.region)
-            named = [(r.address, _reason(r, read)) for r in found.recipients[:MAX_NAMED]]
-            others = [(r.address, r.skip) for r in found.recipients[MAX_NAMED:]]
-            raise none_left("to", "recipient", named + others)
+            codes = {r.key: r.skip for r in found.recipients}
+            texts = entries("to", asked.to, MAX_RECIPIENTS)
+            left = read_again(by, asked.region, texts, codes, "to")
+            space, offered = asked.namespace, asked.unsubscribe
+            raise none_left(left, self._unwanted, space, asked.channel, field="to", offered=offered)
         return BatchRequest(
             account=asked.account,
             test=asked.test,
@@ -135,6 +135,9 @@ class Intake:
             if left.to:
                 route = self._carriers.of(route, len(left.all), len(left.to), left.asked.to_field)
         made = posted.request_of(asked, by, messages, codes, template)
+        if all(r.skip for r in made.recipients):
+            gone = posted.left_out(messages, codes)
+            raise none_left(gone, self._unwanted, by.namespace, EMAIL.name, field=gone[0].field)
         ordered = self._settings.routing.get(EMAIL.name, "") == Routing.ORDERED
         return replace(made, route=route, ordered=ordered, not_before=not_before)
 
@@ -283,12 +286,6 @@ class Intake:
             attachments=asked.attachments,
             unsubscribe=self._address + PATH if asked.unsubscribe else "",
         )
-
-
-def _reason(left: Recipient, read: Read) -> str:
-    """Return why a recipient is left out: what is wrong with the address or number, else the code."""
-    found = read(left.address)
-    return found.detail.rstrip(".") if isinstance(found, RecipientFault) else left.skip
 
 
 def _recipient(found: Address | Invalid, codes: Mapping[str, str]) -> Recipient:

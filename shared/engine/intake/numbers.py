@@ -1,18 +1,15 @@
 """Batches by channels whose recipients are phone numbers: the numbers, and what a short message or a call says."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from shared.domain.channels.channel import Channel
 from shared.domain.characters.invisible import seen
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.recipients.reader import RecipientFault
+from shared.engine.intake.addresses import shown
 from shared.engine.intake.declined import invalid
 from shared.engine.intake.request import SendRequest
-
-MAX_INVALID: Final = 250
-"""Characters that are kept of a text that is no number."""
 
 
 def numbers_of(texts: Sequence[str], by: Channel, region: str) -> tuple[tuple[Recipient, ...], int]:
@@ -27,8 +24,8 @@ def numbers_of(texts: Sequence[str], by: Channel, region: str) -> tuple[tuple[Re
     for text in texts:
         one = read(text)
         if isinstance(one, RecipientFault):
-            shown = "".join([c if c.isprintable() else "\ufffd" for c in text[:MAX_INVALID]])
-            found.setdefault(f"?{shown.strip()}", Recipient(shown, shown, skip=one.code))
+            kept = shown(text)
+            found.setdefault(f"?{kept.strip()}", Recipient(kept, kept, skip=one.code))
         else:
             address, key, display = one
             found.setdefault(key, Recipient(address, key, display))

@@ -19,8 +19,8 @@ from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import Address, Invalid
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import PAST, Millis
-from shared.engine.intake.addresses import address_of, check_sender, misleading
-from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, none_left
+from shared.engine.intake.addresses import LeftOutRecipient, address_of, check_sender, misleading, none_left
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.engine.intake.routes import mail_route
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.ports import (
@@ -326,9 +326,11 @@ class MailService:
             codes |= dict.fromkeys(self._unwanted.check(mail.namespace, keys, reach=reach), reach.code)
         codes |= dict.fromkeys(self._unwanted.strangers(mail.namespace, keys), NOT_A_GUEST)
         if len(codes) == len(keys):
-            raise none_left(
-                "destinations", "destination", [(x.address, codes[x.address.lower()]) for x in destinations]
-            )
+            left = [
+                LeftOutRecipient(f"destinations.{i}.address", x.address, codes[key], key)
+                for i, (x, key) in enumerate(zip(destinations, keys, strict=True))
+            ]
+            raise none_left(left, self._unwanted, mail.namespace, EMAIL.name, field="destinations")
         return codes
 
     def _checked(self, mail: StoredMail, blocks: Iterable[bytes]) -> MessageFacts:

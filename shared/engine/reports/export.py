@@ -19,6 +19,7 @@ from shared.domain.exports import AGAIN_MS, GIVEN_UP, Export, ExportState, guard
 from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.meanings import meaning_of
 from shared.domain.jobs.outcomes import ERASED
 from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.engine.reports.message_log import LogLine, MessageLog
@@ -98,6 +99,7 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: 
         until=now + LEASE_MS,
         file=file,
         later=True,
+        last=True,
         version=version,
     )
 
@@ -185,7 +187,7 @@ class _Making(LeasedWork[Export]):
     def _write_parts(self) -> bool:
         """Write part after part; False if the time was over before the last."""
         held = self.held
-        buffer = [] if held.parts else [sheet.header(held.columns, later=held.later)]
+        buffer = [] if held.parts else [sheet.header(held.columns, later=held.later, last=held.last)]
         size = sum(map(len, buffer))
         place = {"job": held.job, "chunk": held.chunk, "done": held.done, "rows": held.rows}
         for index, number, data, count in self._chunks():
@@ -228,7 +230,8 @@ class _Making(LeasedWork[Export]):
             recipient: with the list's own values.
         """
         own = [guard(recipient.values.get(c, "")) for c in self.held.columns]
-        return [*_cells(job, line), *own, *(_later(line) if self.held.later else ())]
+        behind = [*(_later(line) if self.held.later else ()), *(_last(line) if self.held.last else ())]
+        return [*_cells(job, line), *own, *behind]
 
     def _job(self, index: int) -> Job:
         job = self._parts.records.job(self.held.jobs[index])
@@ -268,6 +271,10 @@ class _Making(LeasedWork[Export]):
 def _later(line: LogLine) -> list[str]:
     times = [_time(x) if x else "" for x in (line.sent_at_ms, line.delivered_at_ms)]
     return [*times, guard(line.error_detail)]
+
+
+def _last(line: LogLine) -> list[str]:
+    return [meaning_of(line.error or "")]
 
 
 def _cells(job: str, line: LogLine) -> list[str | int]:

@@ -14,6 +14,7 @@ from functions.console.screen import PageRoute, absent
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports.attempts import AttemptFate
+from shared.engine.reports.explained import explained
 from shared.engine.reports.message_log import Filter, LogLine, Position
 from shared.engine.reports.search import Hit, MessageSearch, SearchPlace
 from shared.web.http import Answer
@@ -70,7 +71,14 @@ def message(call: ConsoleCall) -> Answer:
     found = call.services.logs.line(row.job, *place) if place else None
     if found is None:
         raise absent("message")
-    context = {"row": row, "line": found, "moments": moments(row.job, found), "inbox": call.services.console.inbox}
+    entries = explained(row.job, [found], call.services.use_cases.suppressions, call.services.records)
+    context = {
+        "row": row,
+        "line": found,
+        "moments": moments(row.job, found),
+        "inbox": call.services.console.inbox,
+        "entry": entries.get(found.message),
+    }
     return call.services.pages.page(call, "messages/message.html", context)
 
 
