@@ -1,7 +1,7 @@
 """`posthaste batch …`: send one message to many recipients over the HTTP API, and follow its progress."""
 
 import json as codec
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.utils import getaddresses
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -12,6 +12,7 @@ from cli.asking import Yes, check_can_ask, confirm
 from cli.client import ApiClient, connect, new_key, path_of
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
+from cli.options import pairs
 from cli.output import Json, counted, emit_or_say, say, surroundings, tell
 from cli.sending import jobs, reading
 from cli.sending.hours import Within, hours_of
@@ -45,6 +46,9 @@ def send(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="The body as HTML.")] = None,
     text: Annotated[Path | None, typer.Option(metavar="FILE", help="The body as plain text.")] = None,
     name: Annotated[str, typer.Option(help="The batch's name, for people.")] = "",
+    reference: Annotated[str, typer.Option(metavar="TEXT", help="The batch's name in your own system.")] = "",
+    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A word for the batch. Repeatable.")] = None,
+    metadata: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Your own data. Repeatable.")] = None,
     hours: Within = "",
     idempotency_key: Annotated[
         str, typer.Option(metavar="KEY", help="Repeat an earlier call with its key: nothing is sent twice.")
@@ -67,6 +71,9 @@ def send(
         "--html": html,
         "--text": text,
         "--name": name,
+        "--reference": reference,
+        "--tag": tag,
+        "--metadata": metadata,
         "--hours": hours,
     }
     around = surroundings(ctx)
@@ -79,7 +86,7 @@ def send(
         body = _body_of_text(by, to_file, text, given)
     else:
         body = _body_of_options(sender, to_file, subject, html, text, name)
-    body |= hours_of(hours)
+    body |= hours_of(hours) | _labels(reference, tag or [], metadata or [])
     key = _key(idempotency_key)
     check_can_ask(around, yes=yes, json=json)
     api = connect(ctx)
@@ -168,6 +175,12 @@ def _amounts(answer: Mapping[str, Any]) -> str:
     parts += [f"{skipped:,} skipped"] if skipped else []
     parts += [counted(duplicates, "duplicate")] if duplicates else []
     return ", ".join(parts)
+
+
+def _labels(reference: str, tags: Sequence[str], metadata: Sequence[str]) -> dict[str, Any]:
+    """Return what the batch's owner calls it; what is not given is left out."""
+    given = {"reference": reference, "tags": list(tags), "metadata": pairs("--metadata", metadata)}
+    return {name: value for name, value in given.items() if value}
 
 
 def _recipients(to_file: Path) -> list[str]:

@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from functions.api.batches.labels import Metadata, Recipients, Reference, Tags
 from functions.api.html_name import BODY, with_html
 from functions.api.jobs.hours import WHAT, SendingHours
 from shared.domain.channels.channel import ChannelName
@@ -157,9 +158,10 @@ class NewBatch(Input):
         description="E-mail: the sender, on the account's list: `a@example.com` or `Name <a@…>`. Other channels "
         "use the credential's sender.",
     )
-    to: Addresses = Field(
+    to: Recipients = Field(
         description="At most 5,000 recipients, as a list or separated by commas. Recipients do not see each other. "
-        "E-mail addresses, or phone numbers for the other channels."
+        "E-mail addresses, or phone numbers for the other channels. An entry of the list may be an object, with what "
+        "is the recipient's own."
     )
     subject: Line | None = Field(None, description="E-mail: needed.")
     body: Text | None = Field(
@@ -172,6 +174,13 @@ class NewBatch(Input):
     bcc: Addresses | None = Field(None, description="Only with exactly one recipient; at most 50.")
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)] | None = Field(
         None, description="For the owner. Recipients do not see it."
+    )
+    reference: Reference | None = Field(None, description="The batch's name in your own system. It need not be unique.")
+    tags: Tags | None = Field(None, description="Words for the batch.")
+    metadata: Metadata | None = Field(
+        None,
+        description="Your own data, at most 4 KB as JSON. Logs, exports and webhooks repeat them for each message, as "
+        "they repeat `reference` and `tags`. No provider gets them.",
     )
     headers: dict[str, str] | None = Field(
         None,

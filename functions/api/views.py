@@ -1,6 +1,7 @@
 """Answers as clients read them. They do not show how an item is stored."""
 
 from datetime import date
+from typing import Any
 
 from pydantic import Field
 
@@ -9,6 +10,7 @@ from functions.api.requests import SCOPES
 from shared.contracts import Settings
 from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, OnAmbiguous
+from shared.domain.jobs.labels import Labels
 from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import KeyKind, kind_of
 from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
@@ -101,6 +103,9 @@ class JobView(View):
         description="When it ended; null while it is open, also after a resume or a retry."
     )
     created_by: str | None = Field(description="Id of the API key that made it; null if that is not known.")
+    reference: str | None = Field(description="The batch's name in its owner's own system.")
+    tags: list[str] = Field(description="The owner's words for it.")
+    metadata: dict[str, str] = Field(description="The owner's own data.")
 
 
 class JobPage(View):
@@ -243,7 +248,12 @@ def progress_view(job: Job, how_far: Headway) -> JobView:
         stop_reason=job.stop_reason or None,
         finished_at=at(job.ended_at),
         created_by=job.created_by or None,
+        **_labels(job.labels),
     )
+
+
+def _labels(given: Labels) -> dict[str, Any]:
+    return {"reference": given.reference or None, "tags": list(given.tags), "metadata": dict(given.metadata)}
 
 
 def day_view(day: Day, by: frozenset[str]) -> DayView:

@@ -32,6 +32,8 @@ COLUMNS: Final = (
 # change: a new column of an export
 LATER: Final = ("sent_at", "delivered_at", "error_detail")
 """Columns behind the list's own, so that the others keep their places."""
+LABELS: Final = ("reference", "tags", "metadata")
+"""Columns behind LATER."""
 PREFIX: Final = "list."
 """The prefix of a list's own columns, so that their names never clash with COLUMNS or with later ones."""
 _SIGNS: Final = "=+@\t\uff1d\uff0b\uff0d\uff20-"
@@ -78,6 +80,7 @@ class Export:
         ttl: Unix seconds when the item may be removed.
         file: the name of its file, if that is not one of the run's own.
         later: its rows have LATER; one that an earlier version has begun is ended as it began.
+        labelled: its rows have LABELS; likewise.
     """
 
     id: str
@@ -103,6 +106,7 @@ class Export:
     finished_at: int = 0
     file: str = ""
     later: bool = False
+    labelled: bool = False
     version: int = 1
 
     @property
@@ -162,6 +166,7 @@ def rows(lines: Iterable[Sequence[str | int]]) -> bytes:
     return out.getvalue().encode()
 
 
-def header(columns: Sequence[str], *, later: bool = True) -> bytes:
+def header(columns: Sequence[str], *, later: bool = True, labelled: bool = True) -> bytes:
     """Return the first row, behind the mark by which spreadsheets know UTF-8."""
-    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns), *LATER[: len(LATER) * later]]])
+    more = (*(LATER if later else ()), *(LABELS if labelled else ()))
+    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns), *more]])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shared.domain.erasure import BLANK
-from shared.domain.exports import LATER, SETTLED_MS, USABLE_MS, Export, ExportState
+from shared.domain.exports import LABELS, LATER, SETTLED_MS, USABLE_MS, Export, ExportState
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
@@ -136,7 +136,7 @@ def test_a_row_ends_with_its_times_and_what_the_provider_wrote(bench: Bench) -> 
     world.track(lane, world.word(job.id, 1, "bounced", at=at, code="5.1.1", detail=wrote))
     world.clock.advance(60)
     found = bench.made(world.job(job.id))
-    assert list(found[0])[-4:] == ["list.n", *LATER]
+    assert list(found[0])[-7:] == ["list.n", *LATER, *LABELS]
     assert [r["state"] for r in found] == ["delivered", "failed", "sent"]
     lines, _ = world.logs.lines(world.job(job.id), Filter(), limit=10)
     sent = [datetime.fromtimestamp(x.attempts[-1].at_ms / 1000, UTC) for x in lines]
@@ -145,16 +145,22 @@ def test_a_row_ends_with_its_times_and_what_the_provider_wrote(bench: Bench) -> 
     assert [r["error_detail"] for r in found] == ["", wrote, ""]
 
 
-def test_an_export_that_an_earlier_version_has_begun_ends_as_it_began(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    ("had", "last"),
+    [({"later": False, "labelled": False}, "list.n"), ({"labelled": False}, "error_detail"), ({}, "metadata")],
+)
+def test_an_export_that_an_earlier_version_has_begun_ends_as_it_began(
+    bench: Bench, had: dict[str, bool], last: str
+) -> None:
     job = bench.world.accept(people(3))
     bench.ask(job)
     begun = bench.exports.get(NAME)
     assert begun is not None
-    assert begun.later
-    assert bench.exports.save(begun, begun.changed(later=False))
+    assert (begun.later, begun.labelled) == (True, True)
+    assert bench.exports.save(begun, begun.changed(**had))
     bench.serve()
     found = bench.ask(job)
-    assert [list(r)[-1] for r in bench.read(found)] == ["list.n"] * 3
+    assert [list(r)[-1] for r in bench.read(found)] == [last] * 3
 
 
 def test_the_jobs_of_a_campaign_follow_one_another_and_share_columns(bench: Bench) -> None:

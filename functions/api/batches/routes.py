@@ -1,7 +1,9 @@
 """Batches: one e-mail to many recipients, each of whom gets a message of their own."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
+from functions.api.batches.labels import BatchRecipient, Recipients
 from functions.api.call import Call
 from functions.api.declined import accepted
 from functions.api.jobs.hours import hours_of
@@ -13,7 +15,8 @@ from shared.domain.accounts import Scope
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Attachment
 from shared.domain.jobs.job import BATCH, OnAmbiguous, Policy
-from shared.engine.intake.request import SendRequest, Source
+from shared.domain.jobs.labels import Labels
+from shared.engine.intake.request import OwnPart, SendRequest, Source
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
 from shared.web.idempotency import fingerprint_of, idempotency_key, repeat_or_raise, repeated
@@ -55,7 +58,9 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         test=call.key.test,
         by=call.key.id,
         sender=body.from_ or "",
-        to=body.to,
+        to=_addresses(body.to),
+        own=dict(_owned(body.to)),
+        labels=_labels(body),
         subject=body.subject or "",
         policy=_policy(body),
         html=body.body or "",
@@ -78,6 +83,21 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         hours=hours_of(body.hours),
         urgent=body.urgent,
     )
+
+
+def _addresses(to: Recipients) -> str | list[str]:
+    return to if isinstance(to, str) else [one if isinstance(one, str) else one.address for one in to]
+
+
+def _owned(to: Recipients) -> Iterator[tuple[int, OwnPart]]:
+    """Yield what is a recipient's own, with its place in the list."""
+    for place, one in enumerate(to if isinstance(to, list) else ()):
+        if isinstance(one, BatchRecipient):
+            yield place, OwnPart(one.metadata or {})
+
+
+def _labels(body: NewBatch) -> Labels:
+    return Labels(body.reference or "", tuple(body.tags or ()), body.metadata or {})
 
 
 def _text(body: NewBatch) -> str:

@@ -17,6 +17,7 @@ from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import BATCH, DIGEST, EXPRESS, MAIL, NOTICE, Job, Policy, first_credential
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
@@ -53,6 +54,7 @@ class BatchRequest:
         tries: the campaign that it tries out, for the audit log; empty: the request has no entry.
         hours: when its messages may be sent; None: at any time.
         urgent: the account's quiet hours do not hold it up.
+        labels: what its owner calls it.
         due: of a MAIL, when each recipient's first attempt is due, Unix milliseconds; empty: at once.
     """
 
@@ -75,6 +77,7 @@ class BatchRequest:
     hours: OpenHours | None = None
     urgent: bool = False
     due: tuple[Millis, ...] = ()
+    labels: Labels = NO_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +298,7 @@ class Acceptor:
             rests_until=begin if begin > asked else 0,
             hours=request.hours,
             urgent=request.urgent,
+            labels=request.labels,
             planned_at=0 if scheduled else now,
             created_by=request.by,
         )

@@ -1,12 +1,16 @@
-"""Addresses of a request, with the field that each came from."""
+"""Addresses of a request, with the field that each came from, and what is a recipient's own."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.content.content import Mailbox
+from shared.domain.content.personal import Personal
+from shared.domain.jobs.chunks import Recipient
 from shared.domain.recipients.addresses import Address, Invalid, parse, split_list
 from shared.domain.recipients.names import addresses_in, is_near, turns
 from shared.engine.intake.declined import INVALID, Decline, FieldFault, invalid, no_sender
+from shared.engine.intake.request import OwnPart, SendRequest
 from shared.ports import Senders
 
 MAX_RECIPIENTS: Final = 5000
@@ -101,3 +105,25 @@ def misleading(senders: Senders, account: str, sender: Address) -> str:
         if not is_near(other.rpartition("@")[2], domain) and not senders.check_sender(account, other).allowed:
             return ANOTHERS
     return ""
+
+
+def with_own(asked: SendRequest, recipients: Sequence[Recipient], places: Sequence[int]) -> tuple[Recipient, ...]:
+    """Return recipients with what is their own; `Decline` for one that is there twice, with something else.
+
+    Args:
+        places: of each entry of `to`, the place of its recipient.
+    """
+    if not asked.own:
+        return tuple(recipients)
+    first: dict[int, OwnPart] = {}
+    for entry, place in enumerate(places):
+        own = asked.own.get(entry, OwnPart())
+        if first.setdefault(place, own) != own:
+            said = "This recipient is there before, with something else of its own. Send it in another batch."
+            raise invalid(f"to.{entry}", said)
+    return tuple(_given(one, first[place]) for place, one in enumerate(recipients))
+
+
+def _given(one: Recipient, own: OwnPart) -> Recipient:
+    values = Personal(metadata=own.metadata).values()
+    return replace(one, values=values) if values else one

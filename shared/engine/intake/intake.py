@@ -31,6 +31,7 @@ from shared.engine.intake.addresses import (
     entries,
     mailbox,
     misleading,
+    with_own,
 )
 from shared.engine.intake.declined import (
     MAX_NAMED,
@@ -116,6 +117,7 @@ class Intake:
             by=asked.by,
             hours=asked.hours,
             urgent=asked.urgent,
+            labels=asked.labels,
         )
 
     @as_value
@@ -155,7 +157,8 @@ class Intake:
                 said = NO_GUEST if codes[copy.key] == NOT_A_GUEST else "An address in this field is suppressed."
                 raise invalid(field, said)
         recipients = tuple(_recipient(r, codes) for r in found.recipients)
-        return _Accepted(route, not_before, self._content(asked, sender, copies), recipients, found.duplicates)
+        content = self._content(asked, sender, copies)
+        return _Accepted(route, not_before, content, with_own(asked, recipients, found.places), found.duplicates)
 
     def _numbered(self, asked: SendRequest, by: Channel) -> "_Accepted":
         content = short_content(asked, by)
@@ -164,11 +167,12 @@ class Intake:
         check_open(self._senders, asked.account, asked.channel, test=asked.test)
         route = routes.route_of(asked, asked.channel, self._settings)
         texts = entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients")
-        found, duplicates = numbers_of(texts, by, asked.region)
+        found, places = numbers_of(texts, by, asked.region)
         keys = [r.key for r in found if not r.skip]
         codes = self._codes(asked.namespace, asked.channel, keys, offered=asked.unsubscribe)
         recipients = tuple(replace(r, skip=codes.get(r.key, "")) if not r.skip else r for r in found)
-        return _Accepted(route, not_before, content, recipients, duplicates)
+        duplicates = len(texts) - len(recipients)
+        return _Accepted(route, not_before, content, with_own(asked, recipients, places), duplicates)
 
     @as_value
     def begin_at(self, wanted: datetime | None) -> int:

@@ -15,8 +15,8 @@ MAX_INVALID: Final = 250
 """Characters that are kept of a text that is no number."""
 
 
-def numbers_of(texts: Sequence[str], by: Channel, region: str) -> tuple[tuple[Recipient, ...], int]:
-    """Return the distinct recipients in the order given, and how many texts repeated one.
+def numbers_of(texts: Sequence[str], by: Channel, region: str) -> tuple[tuple[Recipient, ...], tuple[int, ...]]:
+    """Return the distinct recipients in the order given, and of each text the place of its recipient.
 
     Args:
         texts: numbers as the client wrote them.
@@ -24,15 +24,19 @@ def numbers_of(texts: Sequence[str], by: Channel, region: str) -> tuple[tuple[Re
     """
     read = by.reader(region)
     found: dict[str, Recipient] = {}
+    numbers: dict[str, int] = {}
+    places: list[int] = []
     for text in texts:
         one = read(text)
         if isinstance(one, RecipientFault):
             shown = "".join([c if c.isprintable() else "\ufffd" for c in text[:MAX_INVALID]])
-            found.setdefault(f"?{shown.strip()}", Recipient(shown, shown, skip=one.code))
+            same, made = f"?{shown.strip()}", Recipient(shown, shown, skip=one.code)
         else:
-            address, key, display = one
-            found.setdefault(key, Recipient(address, key, display))
-    return tuple(found.values()), len(texts) - len(found)
+            address, same, display = one
+            made = Recipient(address, same, display)
+        found.setdefault(same, made)
+        places.append(numbers.setdefault(same, len(numbers)))
+    return tuple(found.values()), tuple(places)
 
 
 def short_content(asked: SendRequest, by: Channel) -> Content:

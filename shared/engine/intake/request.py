@@ -10,6 +10,7 @@ from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Attachment, Speech
 from shared.domain.hours.hours import OpenHours
 from shared.domain.jobs.job import Policy
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.namespaces import namespace
 
 
@@ -17,6 +18,13 @@ class Source(StrEnum):
     """The door that a request came through; the kind of its job."""
 
     BATCH = "batch"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPart:
+    """What is one recipient's own. `metadata`: in place of the batch's of the same names."""
+
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,7 @@ class SendRequest:
         by: id of the API key.
         sender: an address, with or without a name, as all addresses here; empty if the channel has none.
         to: a list, or addresses separated by commas; likewise `cc` and `bcc`.
+        own: what is a recipient's own, by its place in the list `to`.
         route: credentials to use; None: those of the deployment.
         routing: how chunks begin; None: as the deployment has it for its own route.
         unsubscribe: the message offers a link to unsubscribe.
@@ -40,6 +49,7 @@ class SendRequest:
         speech: of a call: how `text` is said.
         hours: when its messages may be sent; None: at any time.
         urgent: the account's quiet hours do not hold it up.
+        labels: what its owner calls it.
         region: country whose numbers need no country code; empty: all need one.
     """
 
@@ -70,6 +80,8 @@ class SendRequest:
     region: str = ""
     hours: OpenHours | None = None
     urgent: bool = False
+    own: Mapping[int, OwnPart] = field(default_factory=dict)
+    labels: Labels = NO_LABELS
 
     @property
     def namespace(self) -> str:

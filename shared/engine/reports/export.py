@@ -15,10 +15,12 @@ from typing import Final
 
 from shared.contracts import export as message
 from shared.domain import exports as sheet
+from shared.domain.content.personal import PERSONAL
 from shared.domain.exports import AGAIN_MS, GIVEN_UP, Export, ExportState, guard
 from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.labels import Labels, as_json
 from shared.domain.jobs.outcomes import ERASED
 from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.engine.reports.message_log import LogLine, MessageLog
@@ -98,6 +100,7 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: 
         until=now + LEASE_MS,
         file=file,
         later=True,
+        labelled=True,
         version=version,
     )
 
@@ -185,7 +188,7 @@ class _Making(LeasedWork[Export]):
     def _write_parts(self) -> bool:
         """Write part after part; False if the time was over before the last."""
         held = self.held
-        buffer = [] if held.parts else [sheet.header(held.columns, later=held.later)]
+        buffer = [] if held.parts else [sheet.header(held.columns, later=held.later, labelled=held.labelled)]
         size = sum(map(len, buffer))
         place = {"job": held.job, "chunk": held.chunk, "done": held.done, "rows": held.rows}
         for index, number, data, count in self._chunks():
@@ -228,7 +231,8 @@ class _Making(LeasedWork[Export]):
             recipient: with the list's own values.
         """
         own = [guard(recipient.values.get(c, "")) for c in self.held.columns]
-        return [*_cells(job, line), *own, *(_later(line) if self.held.later else ())]
+        row = [*_cells(job, line), *own, *(_later(line) if self.held.later else ())]
+        return [*row, *_labels(line.labels)] if self.held.labelled else row
 
     def _job(self, index: int) -> Job:
         job = self._parts.records.job(self.held.jobs[index])
@@ -246,7 +250,7 @@ class _Making(LeasedWork[Export]):
         while (chunk := self._parts.records.chunk(name, number)) is not None:
             known = next((r.values for r in chunk.recipients if r.skip != ERASED), None)
             if known is not None:
-                return known
+                return [name for name in known if name != PERSONAL]
             number += 1
         if not number:
             raise _Gone
@@ -268,6 +272,12 @@ class _Making(LeasedWork[Export]):
 def _later(line: LogLine) -> list[str]:
     times = [_time(x) if x else "" for x in (line.sent_at_ms, line.delivered_at_ms)]
     return [*times, guard(line.error_detail)]
+
+
+def _labels(labels: Labels) -> list[str]:
+    """Return what a message's owner calls it; tags and metadata as JSON, since each may have any character."""
+    tags = as_json(labels.tags) if labels.tags else ""
+    return [guard(labels.reference), guard(tags), guard(as_json(dict(labels.metadata))) if labels.metadata else ""]
 
 
 def _cells(job: str, line: LogLine) -> list[str | int]:

@@ -29,8 +29,8 @@ def files_of(job: Item) -> Sequence[str]:
 
 
 def unnamed(job: Item) -> Item:
-    """Return the update of a job that removes its subject and, unless it sends a mail, its name."""
-    shown = ("subject",) if is_of_mail(job) else ("subject", "name")
+    """Return the update of a job that removes its subject, its labels and, unless it sends a mail, its name."""
+    shown = ("subject", "labels") if is_of_mail(job) else ("subject", "labels", "name")
     return {
         "Key": {"pk": job["pk"], "sk": job["sk"]},
         "UpdateExpression": f"REMOVE {', '.join(f'#{x}' for x in shown)}",
