@@ -59,6 +59,7 @@ def _facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     duplicates = found.get("duplicates")
     for name in ("name", "reference", "channel", "from", "subject"):
         yield name, text_of_field(found, name)
+    yield "template", text_of_field(found, "template_id")
     yield "tags", ", ".join(map(str, found.get("tags") or ()))
     yield "metadata", ", ".join(f"{key}={value}" for key, value in (found.get("metadata") or {}).items())
     yield "test", trial_words(found)

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from functions.api.batches.labels import Metadata, Recipients, Reference, Tags
+from functions.api.batches.labels import Metadata, Params, Recipients, Reference, Tags
 from functions.api.html_name import BODY, with_html
 from functions.api.jobs.hours import WHAT, SendingHours
 from shared.domain.channels.channel import ChannelName
@@ -174,6 +174,14 @@ class NewBatch(Input):
     bcc: Addresses | None = Field(None, description="Only with exactly one recipient; at most 50.")
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)] | None = Field(
         None, description="For the owner. Recipients do not see it."
+    )
+    template_id: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+        None, description="A stored template, in place of `subject`, `body`, `text` and `voice`."
+    )
+    template_version: int | None = Field(None, ge=1, le=1000, description="By default the latest.")
+    params: Params | None = Field(
+        None,
+        description="Values of the template's placeholders. Each recipient needs all of them, here or of their own.",
     )
     reference: Reference | None = Field(None, description="The batch's name in your own system. It need not be unique.")
     tags: Tags | None = Field(None, description="Words for the batch.")

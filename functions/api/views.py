@@ -10,7 +10,6 @@ from functions.api.requests import SCOPES
 from shared.contracts import Settings
 from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, OnAmbiguous
-from shared.domain.jobs.labels import Labels
 from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import KeyKind, kind_of
 from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
@@ -106,6 +105,8 @@ class JobView(View):
     reference: str | None = Field(description="The batch's name in its owner's own system.")
     tags: list[str] = Field(description="The owner's words for it.")
     metadata: dict[str, str] = Field(description="The owner's own data.")
+    template_id: str | None = Field(description="The stored template that a batch was made of.")
+    template_version: int | None
 
 
 class JobPage(View):
@@ -248,12 +249,14 @@ def progress_view(job: Job, how_far: Headway) -> JobView:
         stop_reason=job.stop_reason or None,
         finished_at=at(job.ended_at),
         created_by=job.created_by or None,
-        **_labels(job.labels),
+        **_labels(job),
     )
 
 
-def _labels(given: Labels) -> dict[str, Any]:
-    return {"reference": given.reference or None, "tags": list(given.tags), "metadata": dict(given.metadata)}
+def _labels(job: Job) -> dict[str, Any]:
+    given = job.labels
+    named = {"reference": given.reference or None, "tags": list(given.tags), "metadata": dict(given.metadata)}
+    return {**named, "template_id": job.template or None, "template_version": job.template_version or None}
 
 
 def day_view(day: Day, by: frozenset[str]) -> DayView:

@@ -34,6 +34,8 @@ NULL: Final = (
     "finished_at",
     "created_by",
     "reference",
+    "template_id",
+    "template_version",
 )
 """What a job may lack."""
 STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", "unknown")

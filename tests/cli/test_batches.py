@@ -98,6 +98,27 @@ def test_a_batch_has_what_its_owner_calls_it(run: Run, api: FakeApi, folder: Pat
     assert len(api.asked) == 1
 
 
+def test_a_batch_is_of_a_template(run: Run, api: FakeApi, folder: Path, file: str) -> None:
+    api.answers(Answer(ACCEPTED, 202))
+    (folder / "to.txt").write_text("ann@example.org\n")
+    words = ["--template", "t1", "--to-file", "to.txt", "--param", "name=Ann", "--param", "url=a=b"]
+    assert run("batch", "send", *words, "--from", "news@example.com", "--yes").code == 0
+    mail = {"template_id": "t1", "to": ["ann@example.org"], "params": {"name": "Ann", "url": "a=b"}}
+    assert api.asked[0].json == {**mail, "from": "news@example.com"}
+    assert run("batch", "send", *words, "--channel", "sms", "--name", "N", "--yes").code == 0
+    assert api.asked[1].json == {**mail, "channel": "sms", "name": "N"}
+    for wrong in (
+        [*words, "--subject", "S"],
+        [*words, "--from", "a@example.com", "--channel", "sms"],
+        [*words, "--param", "x"],
+        ["--template", "t1"],
+        [file, "--template", "t1"],
+        ["--param", "a=b", "--to-file", "to.txt"],
+    ):
+        assert run("batch", "send", *wrong, "--yes").code == 2, wrong
+    assert len(api.asked) == 2
+
+
 def test_a_batch_is_shown_with_what_its_owner_calls_it(run: Run, api: FakeApi) -> None:
     labels = {"reference": "order-4711", "tags": ["a", "b"], "metadata": {"shop": "7"}}
     api.answers(Answer({**batch("LOGGED", delivered=1).body, **labels}))

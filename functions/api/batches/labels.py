@@ -20,6 +20,9 @@ from shared.web.inputs import LINE, Input
 
 MAX_ADDRESS: Final = 998
 """Characters of an address with a name: those of a header line (RFC 5322 2.1.1)."""
+MAX_PARAMS: Final = 200
+"""Values of a recipient: a template has no more placeholders."""
+MAX_CELL: Final = 8_192
 
 
 def _visible(text: str) -> str:
@@ -48,12 +51,19 @@ Reference = Annotated[
 _Tag = Annotated[Annotated[str, Field(min_length=1, max_length=MAX_TAG, pattern=LINE)], AfterValidator(_visible)]
 Tags = Annotated[list[_Tag], Field(max_length=MAX_TAGS), AfterValidator(_distinct)]
 Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=MAX_KEYS), AfterValidator(_small)]
+Params = Annotated[
+    dict[Annotated[str, Field(max_length=255)], Annotated[str, Field(max_length=MAX_CELL)]],
+    Field(max_length=MAX_PARAMS),
+]
 
 
 class BatchRecipient(Input):
     """A recipient with something of its own."""
 
     address: str = Field(max_length=MAX_ADDRESS, description="As a recipient that is only a text.")
+    params: Params | None = Field(
+        None, description="Values of the template's placeholders, in place of the batch's of the same names."
+    )
     metadata: Metadata | None = Field(
         None, description="The owner's own data, in place of the batch's of the same names."
     )

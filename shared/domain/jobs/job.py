@@ -117,6 +117,8 @@ class Job:
         hours: when its messages may be sent; None: at any time.
         urgent: its account's quiet hours do not hold it up.
         labels: what its owner calls it; each of its messages has them.
+        template: id of the stored template that a batch was made of; empty: of none. `template_version`: its
+            version then.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
         resumed_by: the actor who last resumed or retried it, likewise.
         charge: what a campaign's job holds of its account's limits (`spending.reserved`); empty: nothing.
@@ -158,6 +160,8 @@ class Job:
     hours: OpenHours | None = None
     urgent: bool = False
     labels: Labels = NO_LABELS
+    template: str = ""
+    template_version: int = 0
     created_by: str = ""
     resumed_by: str = ""
     charge: str = ""

@@ -13,7 +13,7 @@ from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
-from shared.domain.content.content import Content
+from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.posting import Posting
 from shared.domain.content.unsubscribe import PATH
 from shared.domain.jobs.chunks import Recipient
@@ -43,7 +43,16 @@ from shared.engine.intake.declined import (
     no_credential,
     none_left,
 )
-from shared.engine.intake.message import Draft, check_mail, check_subject, check_variants, message_of, sender_in
+from shared.engine.intake.message import (
+    Draft,
+    by_template,
+    check_mail,
+    check_subject,
+    check_variants,
+    message_of,
+    names_in,
+    sender_in,
+)
 from shared.engine.intake.numbers import numbers_of, short_content
 from shared.engine.intake.opened import check_open
 from shared.engine.intake.posted import PostedBy
@@ -94,12 +103,14 @@ class Intake:
         by = channel_of(asked.channel)
         if asked.hours is not None and asked.hours.by_recipient and not by.numbers:
             raise invalid("hours.zone", f"{by.noun} of a batch tells no zone. Name one, or send a campaign.")
-        found = self._numbered(asked, by) if by.numbers else self._mailed(asked)
+        asked = by_template(asked, by)
+        found = self._numbered(asked, by) if by.numbers else self._mailed(asked, by)
         if all(r.skip for r in found.recipients):
             read = by.reader(asked.region)
             named = [(r.address, _reason(r, read)) for r in found.recipients[:MAX_NAMED]]
             others = [(r.address, r.skip) for r in found.recipients[MAX_NAMED:]]
             raise none_left("to", "recipient", named + others)
+        template, version = asked.of_template
         return BatchRequest(
             account=asked.account,
             test=asked.test,
@@ -118,6 +129,8 @@ class Intake:
             hours=asked.hours,
             urgent=asked.urgent,
             labels=asked.labels,
+            template=template,
+            template_version=version,
         )
 
     @as_value
@@ -140,11 +153,10 @@ class Intake:
         ordered = self._settings.routing.get(EMAIL.name, "") == Routing.ORDERED
         return replace(made, route=route, ordered=ordered, not_before=not_before)
 
-    def _mailed(self, asked: SendRequest) -> "_Accepted":
+    def _mailed(self, asked: SendRequest, by: Channel) -> "_Accepted":
         check_mail(asked)
         not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
-        sender = address_of("from", asked.sender)
-        self._check_sender(asked.namespace, sender, "from")
+        sender = self._sender(asked)
         route = routes.route_of(asked, asked.channel, self._settings)
         found = parse_many(entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients"))
         copies = copies_of((("cc", asked.cc), ("bcc", asked.bcc)), found.recipients)
@@ -158,7 +170,8 @@ class Intake:
                 raise invalid(field, said)
         recipients = tuple(_recipient(r, codes) for r in found.recipients)
         content = self._content(asked, sender, copies)
-        return _Accepted(route, not_before, content, with_own(asked, recipients, found.places), found.duplicates)
+        recipients = with_own(asked, recipients, found.places, names_in(content, by))
+        return _Accepted(route, not_before, content, recipients, found.duplicates)
 
     def _numbered(self, asked: SendRequest, by: Channel) -> "_Accepted":
         content = short_content(asked, by)
@@ -172,7 +185,8 @@ class Intake:
         codes = self._codes(asked.namespace, asked.channel, keys, offered=asked.unsubscribe)
         recipients = tuple(replace(r, skip=codes.get(r.key, "")) if not r.skip else r for r in found)
         duplicates = len(texts) - len(recipients)
-        return _Accepted(route, not_before, content, with_own(asked, recipients, places), duplicates)
+        recipients = with_own(asked, recipients, places, names_in(content, by))
+        return _Accepted(route, not_before, content, recipients, duplicates)
 
     @as_value
     def begin_at(self, wanted: datetime | None) -> int:
@@ -274,19 +288,34 @@ class Intake:
             codes = dict.fromkeys(stored, reach.code) | codes
         return codes | dict.fromkeys(self._unwanted.strangers(namespace, keys), NOT_A_GUEST)
 
+    def _sender(self, asked: SendRequest) -> Address:
+        """Return who a mail is from: the request says it, else its template."""
+        box = asked.template.message.sender if asked.template is not None else None
+        if asked.sender or box is None:
+            sender, field = address_of("from", asked.sender), "from"
+        else:
+            sender, field = replace(address_of("template_id", box.address), display=box.display), "template_id"
+        self._check_sender(asked.namespace, sender, field)
+        return sender
+
     def _content(self, asked: SendRequest, sender: Address, copies: Sequence[tuple[str, Address]]) -> Content:
         return Content(
             sender=mailbox(sender),
             subject=asked.subject,
             html=asked.html,
             text=asked.text,
-            reply_to=mailbox(address_of("reply_to", asked.reply_to)) if asked.reply_to else None,
+            reply_to=mailbox(address_of("reply_to", asked.reply_to)) if asked.reply_to else _answers(asked),
+            merge=asked.template is not None,
             cc=tuple(mailbox(a) for field, a in copies if field == "cc"),
             bcc=tuple(mailbox(a) for field, a in copies if field == "bcc"),
             headers=tuple(asked.headers.items()),
             attachments=asked.attachments,
             unsubscribe=self._address + PATH if asked.unsubscribe else "",
         )
+
+
+def _answers(asked: SendRequest) -> Mailbox | None:
+    return asked.template.message.reply_to if asked.template is not None else None
 
 
 def _reason(left: Recipient, read: Read) -> str:

@@ -60,6 +60,7 @@ def short_content(asked: SendRequest, by: Channel) -> Content:
         raise invalid("voice", f"{by.noun} {'needs' if by.speaks else 'cannot have'} `voice`.")
     if not seen(asked.text):
         raise invalid(field, f"{by.noun} needs a text.")
-    if 0 < by.max_text < len(by.written(asked.text)):
+    merge = asked.template is not None
+    if not merge and 0 < by.max_text < len(by.written(asked.text)):
         raise invalid(field, f"{by.noun} has at most {by.max_text} characters.")
-    return Content(sender=Mailbox(""), subject="", text=asked.text, speech=asked.speech)
+    return Content(sender=Mailbox(""), subject="", text=asked.text, speech=asked.speech, merge=merge)

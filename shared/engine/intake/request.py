@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from shared.contracts import Routing
+from shared.domain.campaigns.campaign import StoredTemplate
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Attachment, Speech
 from shared.domain.hours.hours import OpenHours
@@ -22,8 +23,9 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OwnPart:
-    """What is one recipient's own. `metadata`: in place of the batch's of the same names."""
+    """Data of one recipient, in place of the batch's of the same names. `params`: values of the template."""
 
+    params: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -50,6 +52,8 @@ class SendRequest:
         hours: when its messages may be sent; None: at any time.
         urgent: the account's quiet hours do not hold it up.
         labels: what its owner calls it.
+        template: says the message, with placeholders; None: the request says it.
+        params: values for all recipients: placeholder of the template, in lower case → text.
         region: country whose numbers need no country code; empty: all need one.
     """
 
@@ -82,6 +86,13 @@ class SendRequest:
     urgent: bool = False
     own: Mapping[int, OwnPart] = field(default_factory=dict)
     labels: Labels = NO_LABELS
+    template: StoredTemplate | None = None
+    params: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def of_template(self) -> tuple[str, int]:
+        """Id and version of its template; an empty text and 0 if it has none."""
+        return (self.template.id, self.template.version) if self.template is not None else ("", 0)
 
     @property
     def namespace(self) -> str:
