@@ -11,7 +11,7 @@ from shared.domain.hooks.delivery import Cells
 from shared.domain.hooks.fields import JOB
 from shared.domain.jobs.labels import MAX_METADATA, Labels
 from shared.engine.hooks.render import HookBodies
-from tests.api.conftest import Api
+from tests.api.conftest import SENDER, Api
 from tests.api.test_erasing import Bucket, bucket, erase
 from tests.domain.hooks.examples import delivery, endpoint
 
@@ -163,6 +163,27 @@ def test_the_same_key_with_another_reference_is_another_request(api: Api) -> Non
 def test_they_are_read_as_they_were_written(given: Labels) -> None:
     assert Labels.read(given.text()) == given
     assert len(given.text()) < MAX_METADATA
+
+
+def test_a_request_in_another_service_s_form_has_them(api: Api) -> None:
+    said = {"subject": "Hi", "content": [{"type": "text/plain", "value": "Hi"}], "from": {"email": SENDER}}
+    args = {"categories": ["invoices", "november"], "custom_args": {"shop": "7", "case": "1"}}
+    to = [
+        {"to": [{"email": ANN}], "custom_args": {"case": "2"}},
+        {"to": [{"email": BEN}]},
+    ]
+    got = api.call("POST", "/v3/mail/send", {**said, **args, "personalizations": to})
+    assert got.status == 202, got.text
+    [job] = api.call("GET", "/batches").json["items"]
+    whole = {"reference": None, "tags": args["categories"], "metadata": args["custom_args"]}
+    assert labels(job) == whole
+    lines = api.call("GET", f"/batches/{job['job_id']}/logs").json["items"]
+    assert [labels(x) for x in lines] == [{**whole, "metadata": {"shop": "7", "case": "2"}}, whole]
+    large = {**said, "custom_args": {"big": "x" * 5_000}, "personalizations": [{"to": [{"email": ANN}]}]}
+    assert api.call("POST", "/v3/mail/send", large).status == 202
+    job = next(x for x in api.call("GET", "/batches").json["items"] if not x["tags"])
+    [line] = api.call("GET", f"/batches/{job['job_id']}/logs").json["items"]
+    assert (job["metadata"], line["metadata"]) == ({}, large["custom_args"])
 
 
 def test_a_job_without_them_is_stored_as_before(api: Api) -> None:
