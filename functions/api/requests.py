@@ -144,6 +144,8 @@ class NewBatch(Input):
                     "subject": "News of the week",
                     "body": "<p>Hello!</p>",
                     "text": "Hello!",
+                    "reference": "news-47",
+                    "tags": ["news"],
                 },
                 {"channel": "sms", "to": ["+14155550100"], "text": "Your parcel is here."},
                 {"channel": "voice", "to": ["+14155550100"], "voice": {"say": "Your visit is at nine."}},
@@ -160,8 +162,8 @@ class NewBatch(Input):
     )
     to: Recipients = Field(
         description="At most 5,000 recipients, as a list or separated by commas. Recipients do not see each other. "
-        "E-mail addresses, or phone numbers for the other channels. An entry of the list may be an object, with what "
-        "is the recipient's own."
+        "E-mail addresses, or phone numbers for the other channels. The entries of a list may be objects, with "
+        "data of the recipient's own."
     )
     subject: Line | None = Field(None, description="E-mail: needed.")
     body: Text | None = Field(

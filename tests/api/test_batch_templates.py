@@ -65,7 +65,12 @@ def test_a_batch_keeps_what_the_template_said(api: Api) -> None:
 def test_missing_values_are_named_by_recipient_and_nothing_is_stored(api: Api) -> None:
     template = stored(api)
     before = api.stored()
-    got = post(api, template, to=[ANN, {"address": BEN, "params": {"name": ""}}, "nonsense"], params=None)
+    got = post(
+        api,
+        template,
+        to=[{"address": ANN}, {"address": BEN, "params": {"name": ""}}, {"address": "nonsense"}],
+        params=None,
+    )
     assert (got.status, got.code) == (422, "validation_failed")
     assert got.fields == [
         *("to.0.params.order", "to.0.params.name", "to.1.params.order", "to.2.params.order", "to.2.params.name"),

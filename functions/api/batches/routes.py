@@ -90,7 +90,7 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
 
 
 def _addresses(to: Recipients) -> str | list[str]:
-    return to if isinstance(to, str) else [one if isinstance(one, str) else one.address for one in to]
+    return to if isinstance(to, str) else [one.address if isinstance(one, BatchRecipient) else one for one in to]
 
 
 def _owned(to: Recipients) -> Iterator[tuple[int, OwnPart]]:
