@@ -36,6 +36,8 @@ def send(
     metadata: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Kept with each destination. Repeatable.")
     ] = None,
+    reference: Annotated[str, typer.Option(metavar="TEXT", help="The mail's name in your own system.")] = "",
+    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A word for the mail. Repeatable.")] = None,
     expires: Annotated[
         str, typer.Option(metavar="TIME", help="No attempt begins from then on. Default: in two days.")
     ] = "",
@@ -58,7 +60,8 @@ def send(
     options = {name: value for name, value in given.items() if value}
     key = idempotency_key or new_key()
     with readable(file, normalise=normalise) as message:
-        plan = MailPlan(message, sender, tuple(to), options, expires)
+        labels = {name: value for name, value in (("reference", reference), ("tags", tag)) if value}
+        plan = MailPlan(message, sender, tuple(to), options, expires, labels)
         api = connect(ctx)
         amount = counted(len(set(to)), "destination")
         confirm(around, f"Send the mail to {amount} through {api.place}?", yes=yes, json=json)
@@ -95,6 +98,10 @@ def show(ctx: typer.Context, mail: MailId, json: Json = False) -> None:
     sender = found.get("mail_from") or "<>, a notification"
     say(f"mail {found.get('mail_id')} of {sender} is {found.get('state')}")
     say(f"  {counted(int(found.get('total') or 0), 'destination')}, {int(found.get('size') or 0):,} bytes")
+    if found.get("reference"):
+        say(f"  reference {found['reference']}")
+    if found.get("tags"):
+        say(f"  tags {', '.join(map(str, found['tags']))}")
     say(f"  created {found.get('created_at')}, expires {found.get('expires_at')}")
     cursor = found.get("next_cursor")
     rest = api.pages(path, {**query, "cursor": str(cursor)}, items="destinations") if cursor else ()

@@ -187,6 +187,30 @@ def test_a_request_in_another_service_s_form_has_them(api: Api) -> None:
     assert (job["metadata"], line["metadata"]) == ({}, large["custom_args"])
 
 
+def test_a_mail_has_a_reference_and_tags_in_each_form(api: Api, bucket: Bucket) -> None:
+    content = f"From: {SENDER}\r\n\r\nHello!\r\n"
+    given = {"reference": "ticket-7", "tags": ["tickets", "new"]}
+    body = {"mail_from": SENDER, "destinations": [{"address": ANN}], "content": content, **given}
+    first = api.call("POST", "/mails", body).json["mail_id"]
+    query = {"mail_from": SENDER, "rcpt_to": BEN, "reference": "ticket-8", "tag": "tickets"}
+    kind = {"Content-Type": "message/rfc822"}
+    second = api.call("POST", "/mails", content, query=query, headers=kind).json["mail_id"]
+    listed = {x["mail_id"]: (x["reference"], x["tags"]) for x in api.call("GET", "/mails").json["items"]}
+    assert listed == {first: ("ticket-7", ["tickets", "new"]), second: ("ticket-8", ["tickets"])}
+    shown = api.call("GET", f"/mails/{first}").json
+    assert (shown["reference"], shown["tags"]) == ("ticket-7", ["tickets", "new"])
+    whole = {**given, "metadata": {}}
+    assert labels(api.call("GET", f"/jobs/{shown['job_id']}").json) == whole
+    assert labels(api.call("GET", f"/jobs/{shown['job_id']}/logs/0.0").json) == whole
+    for wrong, field in (({"reference": ""}, "reference"), ({"tags": ["x", "x"]}, "tags")):
+        assert api.call("POST", "/mails", {**body, **wrong}).fields == [field]
+    assert api.call("POST", "/mails", content, query={**query, "tag": ""}, headers=kind).fields == ["tags.0"]
+    erase(api, bucket)
+    after = {x["mail_id"]: (x["reference"], x["tags"]) for x in api.call("GET", "/mails").json["items"]}
+    assert after == {first: (None, []), second: ("ticket-8", ["tickets"])}
+    assert labels(api.call("GET", f"/jobs/{shown['job_id']}").json) == {"reference": None, "tags": [], "metadata": {}}
+
+
 def test_a_job_without_them_is_stored_as_before(api: Api) -> None:
     job = api.accepted([ANN])
     [item] = [x for x in api.stored() if x.get("job") == {"S": job}]

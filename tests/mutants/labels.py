@@ -65,6 +65,14 @@ LABELS: Final = (
         f"{API}::test_erasure_removes_a_recipient_s_own_and_all_of_a_message_alone",
     ),
     Mutant(
+        "an erased person's mail keeps its reference",
+        9,
+        "shared/adapters/dynamo/erasure/mails.py",
+        "REMOVE #reference, #tags ADD #version :one",
+        "REMOVE #tags ADD #version :one",
+        f"{API}::test_a_mail_has_a_reference_and_tags_in_each_form",
+    ),
+    Mutant(
         "an export shows how metadata are kept",
         10,
         "shared/engine/reports/export.py",

@@ -332,6 +332,8 @@ MAIL: Final[HookBody[MessageSource]] = HookBody(
         HookField("attempts", int, 3, lambda x: x.byte >> 4, "Attempts that were begun."),
         HookField("error", str | None, "5.1.1", lambda x: x.error or None, "The code that explains the state."),
         HookField("test", bool, False, lambda x: x.job.test),
+        HookField("reference", str | None, "ticket-7", lambda x: x.labels.reference or None, "The mail's."),
+        HookField("tags", list[str], ["tickets"], lambda x: list(x.labels.tags), "The mail's."),
     ),
 )
 
