@@ -56,12 +56,10 @@ def send(
         raise Misused(f"a mail has at most {MAX_DESTINATIONS:,} destinations")
     around = surroundings(ctx)
     check_can_ask(around, yes=yes, json=json)
-    given = {"schedule_at": at, "metadata": pairs("--metadata", metadata or [])}
-    options = {name: value for name, value in given.items() if value}
+    options = _given(schedule_at=at, metadata=pairs("--metadata", metadata or []))
     key = idempotency_key or new_key()
     with readable(file, normalise=normalise) as message:
-        labels = {name: value for name, value in (("reference", reference), ("tags", tag)) if value}
-        plan = MailPlan(message, sender, tuple(to), options, expires, labels)
+        plan = MailPlan(message, sender, tuple(to), options, expires, _given(reference=reference, tags=tag))
         api = connect(ctx)
         amount = counted(len(set(to)), "destination")
         confirm(around, f"Send the mail to {amount} through {api.place}?", yes=yes, json=json)
@@ -75,6 +73,11 @@ def send(
     mail = found.get("mail_id")
     say(f"mail {mail} accepted: {counted(int(found.get('destinations') or 0), 'destination')}")
     say(f"what becomes of it:  posthaste mail show {mail}")
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """Return the fields that are not empty."""
+    return {name: value for name, value in fields.items() if value}
 
 
 @app.command("list")
