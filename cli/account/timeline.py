@@ -48,6 +48,8 @@ def message(
         emit(found)
         return
     say(f"message {name} to {found.get('recipient')} is {found.get('state')}")
+    for line in _labels(found):
+        say(line)
     events = sorted(_events(found), key=lambda event: event[0])
     for _, at, words in events:
         say(f"  {_short(at)}  {words}")
@@ -55,6 +57,16 @@ def message(
         say("  no provider has had it yet" if found.get("state") == "queued" else "  no provider has had it")
     for line in _remarks(found):
         say(line)
+
+
+def _labels(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the batch's owner calls the message; nothing of what is empty."""
+    if found.get("reference"):
+        yield f"reference: {found['reference']}"
+    if found.get("tags"):
+        yield f"tags: {', '.join(map(str, found['tags']))}"
+    for name, value in (found.get("metadata") or {}).items():
+        yield f"metadata: {name}={value}"
 
 
 def _events(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -57,8 +57,11 @@ def show(
 def _facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what there is to say about a batch: a name, and the words, which may be empty."""
     duplicates = found.get("duplicates")
-    for name in ("name", "channel", "from", "subject"):
+    for name in ("name", "reference", "channel", "from", "subject"):
         yield name, text_of_field(found, name)
+    yield "template", text_of_field(found, "template_id")
+    yield "tags", ", ".join(map(str, found.get("tags") or ()))
+    yield "metadata", ", ".join(f"{key}={value}" for key, value in (found.get("metadata") or {}).items())
     yield "test", trial_words(found)
     yield "messages", f"{found.get('total') or 0:,}: {figures(found.get('counts')) or 'none'}"
     yield "duplicates", f"{counted(duplicates, 'recipient')} left out" if duplicates else ""

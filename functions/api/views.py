@@ -1,6 +1,7 @@
 """Answers as clients read them. They do not show how an item is stored."""
 
 from datetime import date
+from typing import Any
 
 from pydantic import Field
 
@@ -101,6 +102,11 @@ class JobView(View):
         description="When it ended; null while it is open, also after a resume or a retry."
     )
     created_by: str | None = Field(description="Id of the API key that made it; null if that is not known.")
+    reference: str | None = Field(description="The batch's name in its owner's own system.")
+    tags: list[str] = Field(description="The owner's words for it.")
+    metadata: dict[str, str] = Field(description="The owner's own data.")
+    template_id: str | None = Field(description="The stored template that a batch was made of.")
+    template_version: int | None
 
 
 class JobPage(View):
@@ -244,7 +250,14 @@ def progress_view(job: Job, how_far: Headway) -> JobView:
         stop_reason=job.stop_reason or None,
         finished_at=at(job.ended_at),
         created_by=job.created_by or None,
+        **_labels(job),
     )
+
+
+def _labels(job: Job) -> dict[str, Any]:
+    given = job.labels
+    named = {"reference": given.reference or None, "tags": list(given.tags), "metadata": dict(given.metadata)}
+    return {**named, "template_id": job.template or None, "template_version": job.template_version or None}
 
 
 def day_view(day: Day, by: frozenset[str]) -> DayView:

@@ -11,8 +11,8 @@ from functions.console.call import ConsoleCall
 from functions.console.screen import Denial
 from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
 from shared.domain.namespaces import KeyKind, namespace, namespaces_of, team_space
-from shared.domain.recipients import addresses
 from shared.domain.times import Millis
+from shared.engine.reports.explained import key_of
 
 T = TypeVar("T")
 KINDS: Final = ("batch", "campaign", DIGEST, NOTICE, MAIL)
@@ -58,10 +58,7 @@ def chosen(call: ConsoleCall, name: str, among: Sequence[str]) -> str:
 
 def recipient_key(text: str) -> str:
     """Return a recipient that was typed as it is compared; empty: all recipients."""
-    if not text:
-        return ""
-    parsed = addresses.parse(text)
-    return parsed.key if isinstance(parsed, addresses.Address) else parsed.text
+    return key_of(text) if text else ""
 
 
 def typed(call: ConsoleCall, name: str, most: int = 400) -> str:

@@ -35,7 +35,7 @@ COLUMNS: Final = (
 # change: a new column of an export
 LATER: Final = ("sent_at", "delivered_at", "error_detail")
 """Columns behind the list's own, so that the others keep their places."""
-LAST: Final = ("error_meaning",)
+LAST: Final = ("error_meaning", "reference", "tags", "metadata")
 """Columns behind those, which came after them."""
 PREFIX: Final = "list."
 """The prefix of a list's own columns, so that their names never clash with COLUMNS or with later ones."""

@@ -33,6 +33,9 @@ NULL: Final = (
     "stop_reason",
     "finished_at",
     "created_by",
+    "reference",
+    "template_id",
+    "template_version",
 )
 """What a job may lack."""
 STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", "unknown")
@@ -157,6 +160,8 @@ def job_view(state: str, **some: int) -> dict[str, Any]:
         "on_ambiguous": "hold",
         "rate": 50.0,
         "created_at": AT,
+        "tags": [],
+        "metadata": {},
     }
 
 

@@ -63,8 +63,9 @@ def test_the_limits_of_the_day_are_a_table(run: Run, api: FakeApi) -> None:
 def line(state: str, *attempts: dict[str, Any], **more: Any) -> Answer:
     known = {"message": "0.3", "recipient": "ada@example.com", "state": state, "status": "queued", "providers": {}}
     fixed = {"updated_at": AT, "error": None, "may_duplicate": False, "unacknowledged": False}
-    fixed |= dict.fromkeys(("sent_at", "delivered_at", "error_detail", "error_meaning"))
-    return Answer(known | fixed | {"attempts": list(attempts)} | more)
+    fixed |= dict.fromkeys(("sent_at", "delivered_at", "error_detail", "error_meaning", "reference"))
+    labels: dict[str, Any] = {"tags": [], "metadata": {}}
+    return Answer(known | fixed | labels | {"attempts": list(attempts)} | more)
 
 
 def attempt(n: int, at: str, outcome: str, *feedback: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -83,12 +84,18 @@ def test_a_message_is_a_timeline_in_words(run: Run, api: FakeApi) -> None:
             first,
             error="5.1.1",
             error_detail="550 No such user",
+            reference="order-4711",
+            tags=["a", "b"],
+            metadata={"shop": "7"},
             may_duplicate=True,
             unacknowledged=True,
         )
     )
     assert run("message", f"{JOB}/0.3").out == (
         f"message {JOB}/0.3 to ada@example.com is failed\n"
+        "reference: order-4711\n"
+        "tags: a, b\n"
+        "metadata: shop=7\n"
         "  2026-11-20 09:00:01 UTC  attempt 1: mail-1 gave no answer: it may or may not have the message\n"
         "  2026-11-20 09:00:02 UTC  attempt 2: mail-2 accepted it (its id: m-7)\n"
         "  2026-11-20 09:00:05 UTC  mail-2 reports a permanent bounce: the mailbox does not exist (5.1.1)\n"

@@ -46,6 +46,8 @@ def summary(**changes: Any) -> dict[str, Any]:
         "size": 52,
         "created_at": AT,
         "expires_at": AT,
+        "reference": None,
+        "tags": [],
     }
     return {**whole, **changes}
 
@@ -61,6 +63,18 @@ def destination(address: str = "ann@example.org", state: str = "queued", **chang
         "error_meaning": None,
         **changes,
     }
+
+
+def test_a_mail_has_what_its_owner_calls_it(run: Run, api: FakeApi) -> None:
+    api.answers(problem(422, "validation_failed", "No."))
+    run("mail", "send", "mail.eml", *ENVELOPE, "--reference", "ticket-7", "--tag", "a", "--tag", "b")
+    assert {name: api.asked[0].json[name] for name in ("reference", "tags")} == {
+        "reference": "ticket-7",
+        "tags": ["a", "b"],
+    }
+    whole = {**summary(reference="ticket-7", tags=["a", "b"]), "destinations": [], "next_cursor": None}
+    api.answers(Answer(whole))
+    assert "  reference ticket-7\n  tags a, b\n" in run("mail", "show", MAIL).out
 
 
 def test_a_small_mail_is_one_call_with_its_bytes(run: Run, api: FakeApi) -> None:

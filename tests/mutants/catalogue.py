@@ -13,6 +13,7 @@ from tests.mutants.gathering import GATHERING
 from tests.mutants.guarded import GUARDED
 from tests.mutants.hooks import HOOKS
 from tests.mutants.hours import HOURS
+from tests.mutants.labels import LABELS
 from tests.mutants.lists import LISTS
 from tests.mutants.logins import LOGINS
 from tests.mutants.losses import LOSSES
@@ -57,6 +58,7 @@ MUTANTS: Final = (
     *HOURS,
     *ENDPOINTS,
     *DOORS,
+    *LABELS,
     *GUARDED,
     *NOTICES,
     *LOGINS,

@@ -1,8 +1,11 @@
 """Batches: one e-mail to many recipients, each of whom gets a message of their own."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
+from functions.api.batches.labels import BatchRecipient, Recipients
 from functions.api.call import Call
+from functions.api.campaigns.rules import by_name, owned_template
 from functions.api.declined import accepted
 from functions.api.jobs.hours import hours_of
 from functions.api.jobs.routes import SEEN, lister, operations, owned, reader
@@ -10,14 +13,16 @@ from functions.api.requests import NewBatch
 from functions.api.views import AcceptedBatch, JobPage, JobView
 from shared.contracts import Routing
 from shared.domain.accounts import Scope
+from shared.domain.campaigns.campaign import StoredTemplate
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Attachment
 from shared.domain.jobs.job import BATCH, OnAmbiguous, Policy
-from shared.engine.intake.request import SendRequest, Source
+from shared.domain.jobs.labels import Labels
+from shared.engine.intake.request import OwnPart, SendRequest, Source
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
 from shared.web.idempotency import fingerprint_of, idempotency_key, repeat_or_raise, repeated
-from shared.web.problems import Problem
+from shared.web.problems import Problem, invalid
 from shared.web.routing import Nothing, Route, section
 
 
@@ -55,7 +60,11 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         test=call.key.test,
         by=call.key.id,
         sender=body.from_ or "",
-        to=body.to,
+        to=_addresses(body.to),
+        own=dict(_owned(body.to)),
+        template=_template(call),
+        params=_params("params", body.params),
+        labels=_labels(body),
         subject=body.subject or "",
         policy=_policy(body),
         html=body.body or "",
@@ -78,6 +87,40 @@ def asked(call: Call[Nothing, NewBatch], key: str, fingerprint: str) -> SendRequ
         hours=hours_of(body.hours),
         urgent=body.urgent,
     )
+
+
+def _addresses(to: Recipients) -> str | list[str]:
+    return to if isinstance(to, str) else [one.address if isinstance(one, BatchRecipient) else one for one in to]
+
+
+def _owned(to: Recipients) -> Iterator[tuple[int, OwnPart]]:
+    """Yield what is a recipient's own, with its place in the list."""
+    for place, one in enumerate(to if isinstance(to, list) else ()):
+        if isinstance(one, BatchRecipient):
+            yield place, OwnPart(_params(f"to.{place}.params", one.params), one.metadata or {})
+
+
+def _params(field: str, given: dict[str, str] | None) -> dict[str, str]:
+    return by_name(field, given) if given else {}
+
+
+def _template(call: Call[Nothing, NewBatch]) -> StoredTemplate | None:
+    """Return the stored template that a batch names; None if it names none."""
+    body = call.body
+    if body.template_id is None:
+        if body.template_version is not None:
+            raise invalid("template_version", "Give it with `template_id`.")
+        return None
+    try:
+        return owned_template(call, body.template_id, body.template_version)
+    except Problem as problem:
+        if problem.code != "not_found":
+            raise
+        raise invalid("template_id", "This account has no such template, or not this version of it.") from None
+
+
+def _labels(body: NewBatch) -> Labels:
+    return Labels(body.reference or "", tuple(body.tags or ()), body.metadata or {})
 
 
 def _text(body: NewBatch) -> str:

@@ -77,6 +77,11 @@ class LogLineView(View):
     )
     may_duplicate: bool = Field(description="There was another attempt after one with an unknown outcome.")
     unacknowledged: bool = Field(description="Sent, and the event of its provider is overdue.")
+    reference: TextOrNull = Field(description="The batch's.")
+    tags: list[str] = Field(description="The batch's.")
+    metadata: dict[str, str] = Field(
+        description="The batch's, and the recipient's in place of those of the same names."
+    )
 
 
 def log_line_views(

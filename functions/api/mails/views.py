@@ -42,6 +42,8 @@ class MailSummary(View):
     size: int = Field(description="Bytes of the content; 0 until it is committed.")
     created_at: Stamp
     expires_at: Stamp
+    reference: TextOrNull = Field(description="The mail's name in its owner's own system.")
+    tags: list[str] = Field(description="The owner's words for it.")
 
 
 class DestinationView(View):

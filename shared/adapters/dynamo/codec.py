@@ -14,6 +14,7 @@ from shared.domain.jobs import details as detail_codec
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import DEFERRED_AFTER, Job, Policy, RetryRequest
+from shared.domain.jobs.labels import Labels
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus, pack, unpack
 from shared.domain.jobs.states import COUNT_KEYS, Cell, JobState
 from shared.domain.lanes.breaker import Breaker
@@ -190,7 +191,7 @@ def _figures(values: Sequence[int]) -> Item:
 
 _JOB: Final = Fields(
     Job,
-    apart=("counts", "by", "policy", "rate", "retry", "hours"),
+    apart=("counts", "by", "policy", "rate", "retry", "hours", "labels"),
     always=(
         *("id", "account", "kind", "channel", "route", "providers", "total", "chunks", "created_at", "ttl", "state"),
         "version",
@@ -222,6 +223,8 @@ def job_item(x: Job) -> Item:
         out["rate"] = n(x.rate)
     if x.hours is not None:
         out["hours"] = s(x.hours.text())
+    if labels := x.labels.text():
+        out["labels"] = s(labels)
     return out
 
 
@@ -236,6 +239,7 @@ def job(item: Mapping[str, Any]) -> Job:
         rate=float(item["rate"]["N"]) if "rate" in item else None,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
         hours=OpenHours.read(text(item, "hours")) if "hours" in item else None,
+        labels=Labels.read(text(item, "labels")),
         **_JOB.read(item),
     )
 

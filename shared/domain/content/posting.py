@@ -63,6 +63,7 @@ class Posting:
         messages: at least one.
         template: id of a stored template, which then has subject and bodies; empty: they are here.
         labels: the owner's words for all messages.
+        metadata: the owner's own data that all messages have.
         send_at: Unix seconds; 0, or a time that is over: now.
         rehearsed: nothing reaches a provider, as with a test key.
         fields: part of a message (`subject`, `body`, `send_at`, `template`) → its path in the request.
@@ -78,6 +79,7 @@ class Posting:
     attachments: tuple[Attachment, ...] = ()
     template: str = ""
     labels: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
     send_at: Seconds = 0
     rehearsed: bool = False
     fields: Mapping[str, str] = field(default_factory=dict)

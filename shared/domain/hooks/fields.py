@@ -15,10 +15,10 @@ from shared.domain.campaigns.bounce_guard import BouncingDay
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.sms import SMS
-from shared.domain.content.personal import Personal
 from shared.domain.digests.window import DigestWindow
 from shared.domain.ids import message_id
 from shared.domain.jobs.job import Job, StopReason, public_counts
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.states import Cell, JobState, MessageState, message_state
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lists.uploads import ListCounts
@@ -32,8 +32,6 @@ HookData = dict[str, Any]
 """The `data` of an event's body."""
 AmountByState = dict[MessageState, int]
 """Messages by state: each state has an amount."""
-UNMARKED: Final = Personal()
-"""Of a message that its owner has sent nothing along with."""
 EXAMPLE_TIME: Final = "2026-11-23T15:04:05.678Z"
 
 S = TypeVar("S")
@@ -86,7 +84,7 @@ class MessageSource:
         index: the recipient's place in the chunk.
         byte: the message's cell, as its ledger had it.
         error: the code that explains the state; empty for none.
-        own: what its owner has sent along with it.
+        labels: what its owner calls it.
     """
 
     job: Job
@@ -95,7 +93,7 @@ class MessageSource:
     byte: int
     address: str
     error: str = ""
-    own: Personal = UNMARKED
+    labels: Labels = NO_LABELS
 
     @property
     def state(self) -> str:
@@ -177,13 +175,14 @@ MESSAGE: Final[HookBody[MessageSource]] = HookBody(
         HookField("name", str | None, "Invoices", lambda x: x.job.name or None, "The job's name."),
         HookField("campaign_id", str | None, None, lambda x: x.job.campaign or None),
         HookField("test", bool, False, lambda x: x.job.test),
-        HookField("tags", list[str], ["invoices"], lambda x: list(x.own.labels), "The owner's words for the message."),
+        HookField("reference", str | None, "order-4711", lambda x: x.labels.reference or None, "The batch's."),
+        HookField("tags", list[str], ["invoices"], lambda x: list(x.labels.tags), "The owner's words for the message."),
         HookField(
             "metadata",
             dict[str, str],
             {"order": "4711"},
-            lambda x: dict(x.own.metadata),
-            "The owner's own data that came with the message.",
+            lambda x: dict(x.labels.metadata),
+            "The owner's own data: the batch's, and the recipient's in place of those of the same names.",
         ),
     ),
 )
@@ -210,6 +209,9 @@ JOB: Final[HookBody[Job]] = HookBody(
         HookField("stop_reason", StopReason | None, None, lambda x: x.stop_reason or None),
         HookField("stopped_at", datetime | None, None, lambda x: _moment(x.stopped_at)),
         HookField("finished_at", datetime | None, _AT, lambda x: _moment(x.ended_at), "When all messages had an end."),
+        HookField("reference", str | None, "order-4711", lambda x: x.labels.reference or None, "The owner's name."),
+        HookField("tags", list[str], ["invoices"], lambda x: list(x.labels.tags)),
+        HookField("metadata", dict[str, str], {"order": "4711"}, lambda x: dict(x.labels.metadata)),
     ),
 )
 
@@ -331,6 +333,8 @@ MAIL: Final[HookBody[MessageSource]] = HookBody(
         HookField("attempts", int, 3, lambda x: x.byte >> 4, "Attempts that were begun."),
         HookField("error", str | None, "5.1.1", lambda x: x.error or None, "The code that explains the state."),
         HookField("test", bool, False, lambda x: x.job.test),
+        HookField("reference", str | None, "ticket-7", lambda x: x.labels.reference or None, "The mail's."),
+        HookField("tags", list[str], ["tickets"], lambda x: list(x.labels.tags), "The mail's."),
     ),
 )
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.hours.hours import OpenHours
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import COUNT_KEYS, SHOWN_AS, Cell, JobState, MessageState
 from shared.domain.namespaces import KeyKind, kind_of, namespace
@@ -115,6 +116,9 @@ class Job:
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
         hours: when its messages may be sent; None: at any time.
         urgent: its account's quiet hours do not hold it up.
+        labels: what its owner calls it; each of its messages has them.
+        template: id of the stored template that a batch was made of; empty: of none. `template_version`: its
+            version then.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
         resumed_by: the actor who last resumed or retried it, likewise.
         charge: what a campaign's job holds of its account's limits (`spending.reserved`); empty: nothing.
@@ -155,6 +159,9 @@ class Job:
     retry: RetryRequest | None = None
     hours: OpenHours | None = None
     urgent: bool = False
+    labels: Labels = NO_LABELS
+    template: str = ""
+    template_version: int = 0
     created_by: str = ""
     resumed_by: str = ""
     charge: str = ""

@@ -11,12 +11,14 @@ from shared.contracts import Settings, pointer
 from shared.domain.audit import Act, Event, audited
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
+from shared.domain.content.templates import RECIPIENT, Template
 from shared.domain.hours.hours import OpenHours, begin_of
 from shared.domain.ids import new_id, small_id
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import BATCH, DIGEST, EXPRESS, MAIL, NOTICE, Job, Policy, first_credential
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState
@@ -53,6 +55,9 @@ class BatchRequest:
         tries: the campaign that it tries out, for the audit log; empty: the request has no entry.
         hours: when its messages may be sent; None: at any time.
         urgent: the account's quiet hours do not hold it up.
+        labels: what its owner calls it.
+        template: id of the stored template that its content is of; empty: of none. `template_version`: its
+            version.
         due: of a MAIL, when each recipient's first attempt is due, Unix milliseconds; empty: at once.
     """
 
@@ -75,6 +80,9 @@ class BatchRequest:
     hours: OpenHours | None = None
     urgent: bool = False
     due: tuple[Millis, ...] = ()
+    labels: Labels = NO_LABELS
+    template: str = ""
+    template_version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +303,9 @@ class Acceptor:
             rests_until=begin if begin > asked else 0,
             hours=request.hours,
             urgent=request.urgent,
+            labels=request.labels,
+            template=request.template,
+            template_version=request.template_version,
             planned_at=0 if scheduled else now,
             created_by=request.by,
         )
@@ -327,11 +338,15 @@ def weight(request: BatchRequest) -> int:
 
 def _by_number(request: BatchRequest) -> dict[str, int]:
     """Return the number of each recipient who is to be sent to → its messages, of SMS the segments."""
-    slots, found = channel_of(request.channel).slots, Counter[str]()
-    same = 0 if request.kind == NOTICE else slots(request.content.text)
+    by, content, found = channel_of(request.channel), request.content, Counter[str]()
+    each = request.kind == BATCH and content.merge
+    template = Template.parse(content.text, by.text_kind) if each else None
+    same = 0 if request.kind == NOTICE or each else by.slots(content.text)
     for r in request.recipients:
-        if not r.skip:
-            found[r.key] += same or slots(r.values.get("text", ""))
+        if template is not None and not r.skip:
+            found[r.key] += by.slots(by.written(template.render({**r.values, RECIPIENT: r.address})))
+        elif not r.skip:
+            found[r.key] += same or by.slots(r.values.get("text", ""))
     return found
 
 

@@ -1,22 +1,33 @@
-"""Addresses of a request, with the field that each came from, and why each is left out if none is sent to."""
+"""Addresses of a request, with the field that each came from, what is a recipient's own, and why each is left out."""
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from shared.domain.channels.channel import Channel
 from shared.domain.content.content import Mailbox
+from shared.domain.content.personal import MAX_BYTES, Personal
+from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.recipients.addresses import Address, Invalid, parse, split_list
 from shared.domain.recipients.names import addresses_in, is_near, turns
 from shared.domain.recipients.reader import RecipientFault
 from shared.domain.recipients.suppressions import CODES, AnyReach, reaches
 from shared.engine.intake.declined import INVALID, NO_GUEST, Decline, FieldFault, invalid, no_sender
+from shared.engine.intake.request import OwnPart, SendRequest
 from shared.ports import Senders, SuppressionList
 
 MAX_RECIPIENTS: Final = 5000
 MAX_COPIES: Final = 50
 TURNED: Final = "The name has a character that turns the direction of its letters. Remove it."
+MAX_VALUES: Final = 10 * 1024 * 1024
+"""Bytes of the values of a batch's recipients: values for all are stored with each of them."""
+MAX_FAULTS: Final = 20
+"""Values that a refusal names."""
+STRANGE: Final = "The template has no such placeholder."
+MISSING: Final = "The template needs this value. It may be empty."
+_NOTHING: Final = OwnPart()
 ANOTHERS: Final = "The name has an address from which this account may not send. Use a name without an address."
 
 MAX_NAMED: Final = 100
@@ -205,3 +216,59 @@ def _sentence(left: LeftOutRecipient, since: str) -> str:
         return left.fault if left.fault.endswith(".") else f"{left.fault}."
     said = _SAID.get(left.code) or left.code.replace("_", " ")
     return f"{said} {since}." if since else f"{said}."
+
+
+def with_own(
+    asked: SendRequest, recipients: Sequence[Recipient], places: Sequence[int], names: Sequence[str]
+) -> tuple[Recipient, ...]:
+    """Return recipients with what is their own; `Decline` for one that is there twice, with something else.
+
+    Args:
+        places: of each entry of `to`, the place of its recipient.
+        names: of the values that the message needs of each recipient; `Decline` if one is missing, or is another.
+    """
+    if not asked.own and not asked.params and not names:
+        return tuple(recipients)
+    first: dict[int, tuple[int, OwnPart]] = {}
+    for entry, place in enumerate(places):
+        own = asked.own.get(entry, _NOTHING)
+        if first.setdefault(place, (entry, own))[1] != own:
+            said = "This recipient is there before, with something else of its own. Send it in another batch."
+            raise invalid(f"to.{entry}", said)
+    faults = tuple(islice(_faults(asked, first.values(), names), MAX_FAULTS))
+    if faults:
+        raise Decline(INVALID, *faults)
+    given = [_values(own, asked.params, names) for _, own in first.values()]
+    _check_sizes(first.values(), given)
+    return tuple(replace(one, values=values) for one, values in zip(recipients, given, strict=True))
+
+
+def _faults(asked: SendRequest, given: Iterable[tuple[int, OwnPart]], names: Sequence[str]) -> Iterator[FieldFault]:
+    """Yield what is wrong with values: those that the template does not have, then those that are missing."""
+    parts = [(f"to.{entry}.params", own.params) for entry, own in given]
+    for field, params in (("params", asked.params), *parts):
+        yield from _each(field, params, names, STRANGE)
+    needed = [name for name in names if name not in asked.params]
+    for field, params in parts:
+        yield from _each(field, needed, params, MISSING)
+
+
+def _each(field: str, names: Iterable[str], known: Container[str], said: str) -> Iterator[FieldFault]:
+    return (FieldFault(f"{field}.{name}", said) for name in names if name not in known)
+
+
+def _values(own: OwnPart, params: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    values = {name: own.params[name] if name in own.params else params[name] for name in names}
+    return {**values, **Personal(metadata=own.metadata).values()}
+
+
+def _check_sizes(given: Iterable[tuple[int, OwnPart]], values: Iterable[Mapping[str, str]]) -> None:
+    """Decline values that no chunk has room for, or that all chunks together have none for."""
+    whole = 0
+    for (entry, _), mine in zip(given, values, strict=True):
+        size = sum(len(name.encode()) + len(value.encode()) for name, value in mine.items())
+        whole += size
+        if size > MAX_BYTES:
+            raise invalid(f"to.{entry}.params", f"What is a message's own has at most {MAX_BYTES // 1024} KB.")
+    if whole > MAX_VALUES:
+        raise invalid("params", f"The values of all recipients have at most {MAX_VALUES // 1024 // 1024} MB together.")

@@ -17,6 +17,7 @@ from shared.domain.content.posting import PostedBox, PostedMessage, Posting
 from shared.domain.content.templates import UNSUBSCRIBE_URL, variables
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
+from shared.domain.jobs.labels import MAX_METADATA, Labels, as_json
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import Address, Invalid, parse
 from shared.domain.times import FUTURE, Millis, Seconds
@@ -119,6 +120,7 @@ def request_of(
         duplicates=0,
         policy=Policy(),
         name=", ".join(asked.labels)[:MAX_NAME],
+        labels=_labels(asked),
         idempotency_key=by.idempotency_key,
         fingerprint=by.fingerprint,
         by=by.by,
@@ -136,6 +138,12 @@ def left_out(messages: Iterable[PostedTo], codes: Mapping[str, str]) -> list[Lef
         for m in messages
         for box, address in zip(m.asked.boxes, m.all, strict=True)
     ]
+
+
+def _labels(asked: Posting) -> Labels:
+    """Return the labels of the job. Larger metadata are only with its messages, which have all of them anyway."""
+    small = len(as_json(dict(asked.metadata)).encode()) <= MAX_METADATA
+    return Labels("", asked.labels, asked.metadata if small else {})
 
 
 def box_address(box: PostedBox) -> Address:

@@ -130,5 +130,6 @@ def _request(asked: OutgoingMail) -> BatchRequest:
         name=mail.id,
         by=mail.by,
         kind=MAIL,
+        labels=mail.labels,
         due=tuple(x.schedule.at for x in asked.destinations),
     )

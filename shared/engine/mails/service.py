@@ -9,6 +9,7 @@ from shared.contracts import MAIL_CONTENTS, Settings
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.mails.destination import MAX_METADATA
 from shared.domain.mails.envelope import NULL, return_path
@@ -80,6 +81,7 @@ class AskedMail:
         until: when it expires, Unix milliseconds; 0: as late as it may.
         by: the actor.
         size: bytes of the content that is uploaded, 0: not known.
+        labels: its owner's reference and tags.
     """
 
     account: str
@@ -89,6 +91,7 @@ class AskedMail:
     until: Millis = 0
     by: str = ""
     size: int = 0
+    labels: Labels = NO_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +302,7 @@ class MailService:
             now=now,
             until=asked.until,
         )
-        return mail, destinations
+        return replace(mail, reference=asked.labels.reference, tags=asked.labels.tags), destinations
 
     def _destinations(self, asked: AskedMail, now: Millis, until: Millis) -> list[NewDestination]:
         out: list[NewDestination] = []

@@ -15,10 +15,12 @@ from typing import Final
 
 from shared.contracts import export as message
 from shared.domain import exports as sheet
+from shared.domain.content.personal import PERSONAL
 from shared.domain.exports import AGAIN_MS, GIVEN_UP, Export, ExportState, guard
 from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.labels import as_json
 from shared.domain.jobs.meanings import meaning_of
 from shared.domain.jobs.outcomes import ERASED
 from shared.domain.times import DAY_MS, Millis, Seconds
@@ -249,7 +251,7 @@ class _Making(LeasedWork[Export]):
         while (chunk := self._parts.records.chunk(name, number)) is not None:
             known = next((r.values for r in chunk.recipients if r.skip != ERASED), None)
             if known is not None:
-                return known
+                return [name for name in known if name != PERSONAL]
             number += 1
         if not number:
             raise _Gone
@@ -274,7 +276,11 @@ def _later(line: LogLine) -> list[str]:
 
 
 def _last(line: LogLine) -> list[str]:
-    return [meaning_of(line.error or "")]
+    """Return the code in words, and what a message's owner calls it; tags and metadata as JSON."""
+    labels = line.labels
+    tags = as_json(labels.tags) if labels.tags else ""
+    own = [guard(labels.reference), guard(tags), guard(as_json(dict(labels.metadata))) if labels.metadata else ""]
+    return [meaning_of(line.error or ""), *own]
 
 
 def _cells(job: str, line: LogLine) -> list[str | int]:

@@ -6,12 +6,14 @@ from typing import Final
 
 from shared.contracts import FEEDBACK_TIMEOUT
 from shared.domain.characters.invisible import seen
+from shared.domain.content.personal import labels_of
 from shared.domain.ids import message_id
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, public_counts
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.retries import repeatable
@@ -42,6 +44,7 @@ class LogLine:
         may_duplicate: there was another attempt after one that may have arrived.
         unacknowledged: accepted by a provider that has sent no result for too long.
         error_detail: the provider's text to `error`; empty if it gave none, or the error is ours.
+        labels: what its owner calls it.
     """
 
     message: str
@@ -55,6 +58,22 @@ class LogLine:
     may_duplicate: bool = False
     unacknowledged: bool = False
     error_detail: str = ""
+    labels: Labels = NO_LABELS
+
+    @property
+    def reference(self) -> str:
+        """Its batch's name in the owner's own system; empty: none."""
+        return self.labels.reference
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """The owner's words for it."""
+        return self.labels.tags
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The owner's own data: the batch's, and the recipient's in place of those of the same names."""
+        return self.labels.metadata
 
     @property
     def sent_at_ms(self) -> Millis:
@@ -342,6 +361,7 @@ def _line(
         may_duplicate=any(n not in by_number or doubtful(by_number[n]) for n in range(1, number)),
         unacknowledged=late and state is Cell.SENT,
         error_detail=detail_of(attempts, recipient.address) if error else "",
+        labels=labels_of(job, recipient.values),
     )
 
 

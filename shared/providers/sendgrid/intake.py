@@ -205,6 +205,7 @@ def read(mail: SendGridMail) -> Posting:
         attachments=_files(mail),
         template=(mail.template_id or "").removeprefix(DYNAMIC),
         labels=tuple(dict.fromkeys(mail.categories or ())),
+        metadata=mail.custom_args or {},
         send_at=_send_at(mail),
         rehearsed=_enabled(mail.mail_settings, "sandbox_mode"),
         fields=_FIELDS,

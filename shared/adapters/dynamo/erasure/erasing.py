@@ -291,6 +291,8 @@ class Eraser:
             self.report.erased[Erased.CONTENTS] += 1
         if not self._dry:
             self._db.call("update_item", TableName=self._table, **mails.unnamed(job))
+            if mails.is_of_mail(job):
+                self._db.attempt("update_item", TableName=self._table, **mails.unlabelled(job))  # unless it has gone
 
     def _content(self, item: Item) -> None:
         """Take copies to the person out of a content. `_chunk` handles a person who is a job's only recipient."""
