@@ -171,7 +171,7 @@ def test_who_may_not_send_is_answered_in_the_vendors_form(api: Api) -> None:
     assert refusal(post(api, mail(), key=api.scoped(Scope.READ)), 403)[0] == 10
     assert refusal(post(api, mail(From="ceo@bank.example")))[0] == 400
     assert api.call("PUT", "/suppressions/ann@example.org", {}).status in (200, 201)
-    assert refusal(post(api, mail())) == (406, "To: No recipient is left. ann@example.org: suppressed.")
+    assert refusal(post(api, mail())) == (406, "To: ann@example.org: suppressed since 2026-09-21: added by hand.")
     assert (
         refusal(post(api, mail(), key=""), 401)[1]
         == "Send a valid API key of this deployment as X-Postmark-Server-Token."
