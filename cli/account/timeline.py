@@ -9,7 +9,7 @@ from cli.account.suppressions import told
 from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.output import Json, emit, say
-from shared.domain.jobs.meanings import in_words
+from shared.domain.lanes.meanings import in_words
 
 OUTCOMES: Final[Mapping[str, str]] = {
     "accepted": "accepted it",

@@ -18,7 +18,7 @@ from shared.domain.content import sms
 from shared.domain.content.plain_text import text_template
 from shared.domain.content.seen import nothing_to_see
 from shared.domain.content.templates import RECIPIENT, InvalidTemplateError, Template, TemplateKind, variables
-from shared.domain.jobs.meanings import in_words
+from shared.domain.lanes.meanings import in_words
 
 Open = Annotated[bool, typer.Option("--open", help="Show it in the browser, in the widths of a phone and a desktop.")]
 Values = Annotated[

@@ -14,7 +14,7 @@ from cli.errors import Misused, Unreachable
 from cli.mails.handing import MailPlan, handed, readable
 from cli.options import pairs
 from cli.output import Json, counted, emit, moment, say, surroundings, tables
-from shared.domain.jobs.meanings import in_words
+from shared.domain.lanes.meanings import in_words
 from shared.domain.mails.mail import MAX_DESTINATIONS
 
 app = typer.Typer(help="Mails: finished messages (RFC 5322), sent as they are.", no_args_is_help=True)

@@ -16,8 +16,8 @@ from cli.progress.polling import asked
 from cli.sending import exports
 from cli.sending.running import how_to_send
 from cli.sending.words import UNSENT, left_of, state_words
-from shared.domain.jobs.meanings import in_words
 from shared.domain.jobs.states import JobState, MessageState, Status
+from shared.domain.lanes.meanings import in_words
 from shared.ports import Clock
 
 PATIENCE: Final = 300.0

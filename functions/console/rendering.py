@@ -16,7 +16,7 @@ from functions.console.assets import Assets
 from functions.console.menu import menu
 from functions.console.screen import Denial, PageCall
 from shared.domain.accounts import Scope
-from shared.domain.jobs.meanings import in_words
+from shared.domain.lanes.meanings import in_words
 from shared.domain.recipients.readable import readable
 from shared.web.http import Answer
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, SerializationInfo
 
-from shared.domain.jobs.meanings import meaning_of
+from shared.domain.lanes.meanings import meaning_of
 from shared.web.http import Answer
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from shared.domain.content.labels import MAX_METADATA, Labels
 from shared.domain.hooks.delivery import Cells
 from shared.domain.hooks.fields import JOB
+from shared.domain.jobs.labels import MAX_METADATA, Labels
 from shared.engine.hooks.render import HookBodies
 from tests.api.conftest import SENDER, Api
 from tests.api.test_erasing import Bucket, bucket, erase

@@ -14,8 +14,8 @@ from shared.domain.channels.lookup import CHANNELS
 from shared.domain.content.templates import FaultCode
 from shared.domain.jobs.details import LOST
 from shared.domain.jobs.job import StopReason
-from shared.domain.jobs.meanings import OURS
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
+from shared.domain.lanes.meanings import OURS
 from shared.domain.lists.header import FileCode
 from shared.domain.lists.rows import RowCode
 from shared.domain.lists.uploads import DUPLICATE

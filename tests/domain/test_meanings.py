@@ -7,8 +7,8 @@ import pytest
 
 from infra.local.paths import ROOT
 from shared.domain.jobs.feedback import HARD, SOFT
-from shared.domain.jobs.meanings import OURS, STATUSES, in_words, meaning_of
 from shared.domain.jobs.outcomes import CANNOT_CARRY
+from shared.domain.lanes.meanings import OURS, STATUSES, in_words, meaning_of
 from shared.providers.aws_sms import events as aws_sms
 from shared.providers.mailgun import events as mailgun
 from shared.providers.postmark import events as postmark

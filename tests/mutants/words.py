@@ -27,7 +27,7 @@ WORDS: Final = (
     Mutant(
         "a code in other letters has no words",
         11,
-        "shared/domain/jobs/meanings.py",
+        "shared/domain/lanes/meanings.py",
         '_WORDS.get(code.lower(), "")',
         '""',
         "tests/domain/test_meanings.py::test_a_code_is_said_in_words[HardBounce-the mailbox does not exist "

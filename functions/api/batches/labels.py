@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from shared.domain.characters.invisible import first_invisible, seen
-from shared.domain.content.labels import (
+from shared.domain.jobs.labels import (
     MAX_KEY,
     MAX_KEYS,
     MAX_METADATA,

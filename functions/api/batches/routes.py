@@ -16,8 +16,8 @@ from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import StoredTemplate
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Attachment
-from shared.domain.content.labels import Labels
 from shared.domain.jobs.job import BATCH, OnAmbiguous, Policy
+from shared.domain.jobs.labels import Labels
 from shared.engine.intake.request import OwnPart, SendRequest, Source
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer

@@ -27,8 +27,8 @@ from functions.api.mails.views import (
     mail_view,
 )
 from shared.domain.accounts import Scope
-from shared.domain.content.labels import Labels
 from shared.domain.ids import is_id, named
+from shared.domain.jobs.labels import Labels
 from shared.domain.mails.destination import MailDestination
 from shared.domain.mails.mail import MailState, StoredMail
 from shared.domain.mails.message import normalised

@@ -7,7 +7,6 @@ from typing import Any, Final
 from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.fields import Fields
-from shared.domain.content.labels import Labels
 from shared.domain.hours.hours import OpenHours
 from shared.domain.ids import is_small
 from shared.domain.jobs import chunks as chunk_codec
@@ -15,6 +14,7 @@ from shared.domain.jobs import details as detail_codec
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import DEFERRED_AFTER, Job, Policy, RetryRequest
+from shared.domain.jobs.labels import Labels
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus, pack, unpack
 from shared.domain.jobs.states import COUNT_KEYS, Cell, JobState
 from shared.domain.lanes.breaker import Breaker

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.content.labels import Labels
 from shared.domain.jobs.job import BATCH, Job
+from shared.domain.jobs.labels import Labels
 
 PERSONAL: Final = "@"
 """The value of a recipient that holds its `Personal` as JSON."""

@@ -15,10 +15,10 @@ from shared.domain.campaigns.bounce_guard import BouncingDay
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.sms import SMS
-from shared.domain.content.labels import NO_LABELS, Labels
 from shared.domain.digests.window import DigestWindow
 from shared.domain.ids import message_id
 from shared.domain.jobs.job import Job, StopReason, public_counts
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.states import Cell, JobState, MessageState, message_state
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lists.uploads import ListCounts

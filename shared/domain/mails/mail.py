@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.contracts import MAIL_UPLOADS
-from shared.domain.content.labels import Labels
+from shared.domain.jobs.labels import Labels
 from shared.domain.namespaces import namespace
 from shared.domain.times import DAY_MS, Millis
 

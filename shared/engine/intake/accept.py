@@ -11,7 +11,6 @@ from shared.contracts import Settings, pointer
 from shared.domain.audit import Act, Event, audited
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
-from shared.domain.content.labels import NO_LABELS, Labels
 from shared.domain.content.templates import RECIPIENT, Template
 from shared.domain.hours.hours import OpenHours, begin_of
 from shared.domain.ids import new_id, small_id
@@ -19,6 +18,7 @@ from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import BATCH, DIGEST, EXPRESS, MAIL, NOTICE, Job, Policy, first_credential
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState

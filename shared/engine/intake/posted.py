@@ -12,12 +12,12 @@ from shared.domain.campaigns.campaign import Message
 from shared.domain.channels.email import EMAIL
 from shared.domain.characters.invisible import seen
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.content.labels import MAX_METADATA, Labels, as_json
 from shared.domain.content.personal import MAX_BYTES, Personal, TooLong, personalised
 from shared.domain.content.posting import PostedBox, PostedMessage, Posting
 from shared.domain.content.templates import UNSUBSCRIBE_URL, variables
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
+from shared.domain.jobs.labels import MAX_METADATA, Labels, as_json
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import Address, Invalid, parse
 from shared.domain.times import FUTURE, Millis, Seconds

@@ -9,9 +9,9 @@ from shared.contracts import Routing
 from shared.domain.campaigns.campaign import StoredTemplate
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Attachment, Speech
-from shared.domain.content.labels import NO_LABELS, Labels
 from shared.domain.hours.hours import OpenHours
 from shared.domain.jobs.job import Policy
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.namespaces import namespace
 
 

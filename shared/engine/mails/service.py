@@ -8,8 +8,8 @@ from typing import Any, Final
 from shared.contracts import MAIL_CONTENTS, Settings
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Content, Finished, Mailbox
-from shared.domain.content.labels import NO_LABELS, Labels
 from shared.domain.ids import new_id
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.mails.destination import MAX_METADATA
 from shared.domain.mails.envelope import NULL, return_path

@@ -15,14 +15,14 @@ from typing import Final
 
 from shared.contracts import export as message
 from shared.domain import exports as sheet
-from shared.domain.content.labels import as_json
 from shared.domain.content.personal import PERSONAL
 from shared.domain.exports import AGAIN_MS, GIVEN_UP, Export, ExportState, guard
 from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
-from shared.domain.jobs.meanings import meaning_of
+from shared.domain.jobs.labels import as_json
 from shared.domain.jobs.outcomes import ERASED
+from shared.domain.lanes.meanings import meaning_of
 from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.engine.reports.message_log import LogLine, MessageLog
 from shared.engine.work import LeasedWork, LeaseLost, WorkResult

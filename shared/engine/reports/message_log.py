@@ -6,7 +6,6 @@ from typing import Final
 
 from shared.contracts import FEEDBACK_TIMEOUT
 from shared.domain.characters.invisible import seen
-from shared.domain.content.labels import NO_LABELS, Labels
 from shared.domain.content.personal import labels_of
 from shared.domain.ids import message_id
 from shared.domain.jobs import ledger as rules
@@ -14,6 +13,7 @@ from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, public_counts
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.retries import repeatable
