@@ -37,8 +37,9 @@ HOURS: Final = (
         "a campaign keeps its credential through the night",
         3,
         "shared/engine/jobs/giving_way.py",
-        "paused = job.closed or self.is_paused(job)",
-        "paused = self.is_paused(job)",
+        "        if job.state is JobState.READY:  # it gives way already, or its hours have ended its turn\n"
+        "            return job.rests_until\n",
+        "",
         f"{TESTS}::test_a_campaign_that_waits_for_its_hours_leaves_its_credential_to_the_next",
     ),
     Mutant(

@@ -74,7 +74,7 @@ class GiveWay:
 
         `over`: its turn is. Then its leases end after their present windows.
         """
-        if job.state is JobState.READY:
+        if job.state is JobState.READY:  # it gives way already, or its hours have ended its turn
             return job.rests_until
         if over and any(x.having(Cell.QUEUED, Cell.RETRY) for x in self._from_the_end(job)):
             return now + LEAST_WAIT_MS
@@ -83,10 +83,10 @@ class GiveWay:
     def _rests_until(self, job: Job, now: Millis) -> Millis | None:
         """Return when the first chunk of a job is due that cannot send before; None if it does not give way.
 
-        It does if its account is paused or it waits for its hours. It also does if all that is left was tried and
-        waits for another try.
+        It does if its account is paused, or if all that is left was tried and waits for another try. One that waits
+        for its hours is READY.
         """
-        paused = job.closed or self.is_paused(job)
+        paused = self.is_paused(job)
         soonest: Millis | None = None
         for x in self._from_the_end(job):
             if x.status is LedgerStatus.BUSY or not (paused or may_wait(x, now)):
