@@ -144,10 +144,12 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
             "api",
             "call_hooks",
             "console",
+            "digest",
             "join",
             "log",
             "notices",
             "operate",
+            "take",
             *STARTS,
         }
     finally:
@@ -204,7 +206,7 @@ def test_files_are_reached_by_folder_and_deleted_by_the_function_that_erases(
     assert readers == {
         "contents": {*senders, "api", "console", "operate", "sweep"},
         "uploads": {"api", "console", "ingest"},
-        "exports": {"api", "export"},
+        "exports": {"api", "console", "export"},
         "inbox": {"operate", "take"},
         "archive": {"operate"},
     }
