@@ -69,7 +69,7 @@ LABELS: Final = (
         9,
         "shared/adapters/dynamo/erasure/mails.py",
         "REMOVE #reference, #tags ADD #version :one",
-        "REMOVE #tags ADD #version :one",
+        "SET #reference = #reference REMOVE #tags ADD #version :one",
         f"{API}::test_a_mail_has_a_reference_and_tags_in_each_form",
     ),
     Mutant(
