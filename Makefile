@@ -26,8 +26,10 @@ TOGETHER = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j 3)
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links
 
+AUDIT := $(UV) run -q --isolated --no-project --with-requirements requirements/audit.txt
+
 .PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-pages test-stories test-deployed exercised lint lint-infra english \
-	check bench mutants proofs crash chaos kill storm singles-proof recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace model soak browser screenshots docs openapi tour release wheel sdks lock clean
+	check bench mutants proofs crash chaos kill storm singles-proof recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace model soak browser screenshots docs openapi tour release wheel sdks lock sbom audit licences clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -233,6 +235,20 @@ release: setup ## make VERSION the version of the package, the API and the chang
 lock: setup ## resolve requirements/*.in anew
 	$(COMPILE) requirements/runtime.in -o requirements/runtime.txt
 	$(COMPILE) requirements/dev.in -o requirements/dev.txt
+	$(COMPILE) requirements/audit.in -o requirements/audit.txt
+
+sbom: setup ## write what ships into dist/posthaste.cdx.json (CycloneDX)
+	@mkdir -p dist
+	@$(AUDIT) cyclonedx-py requirements requirements/runtime.txt --pyproject pyproject.toml --of JSON \
+		--output-reproducible -o dist/posthaste.cdx.json
+
+audit: setup ## look up known vulnerabilities of what is locked; needs the internet
+	$(AUDIT) pip-audit --strict --disable-pip --require-hashes -r requirements/runtime.txt
+	$(AUDIT) pip-audit --strict --disable-pip --require-hashes -r requirements/dev.txt
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm audit
+
+licences: setup ## list the licence of each package that ships; fails if one is not allowed
+	@$(PY) -m tools.licences
 
 clean: ## stop the local cloud and remove everything that can be made again
 	@if [ -x $(PY) ] && [ -d .local ]; then $(PY) -m infra.local down || true; fi

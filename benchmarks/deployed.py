@@ -36,11 +36,6 @@ from simulator.run import SimulatorProcess
 from tests.fakes.tables import create_tables
 
 START_SECONDS: Final = 30
-KEEPING: Final = (
-    "import sys; from moto.server import main; from werkzeug.serving import WSGIRequestHandler;"
-    " WSGIRequestHandler.protocol_version = 'HTTP/1.1'; main(sys.argv[1:])"
-)
-"""Moto's server with connections that last, as AWS's do."""
 
 
 @contextmanager
@@ -49,7 +44,7 @@ def aws() -> Iterator[None]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    serve = [sys.executable, "-c", KEEPING, "-p", str(port)]
+    serve = [sys.executable, "-m", "benchmarks.aws.server", str(port)]
     server = subprocess.Popen(serve, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + START_SECONDS

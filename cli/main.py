@@ -6,43 +6,65 @@ Exit codes: 0 done, 1 the operation failed, 2 usage, 3 not found, 4 not authoris
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
-from cli import local
-from cli.account import domains, guests, schedules, stats, suppressions, texts, timeline
-from cli.client import installed_version
-from cli.content import previewing, programs, updating, versions
-from cli.digests import digests, events
-from cli.doctor import doctor
 from cli.errors import CommandError, ExitCode
 from cli.groups import TITLES
-from cli.hooks import commands as hooks
-from cli.keys import commands as keys
-from cli.login import commands as login
-from cli.mails import mails
-from cli.notifier import commands as spool
-from cli.operating import (
-    accounts,
-    audit,
-    credentials,
-    erasing,
-    logs,
-    members,
-    notifier_changes,
-    notifiers,
-    queues,
-    stopping,
-    switches,
-)
+from cli.loading import LISTED, LoadedCommands, Source
 from cli.output import clean, tell
 from cli.parts import missing_part
-from cli.relay.command import relay
-from cli.senders import identities
-from cli.sending import batches, campaigns, templates
 from shared.contracts.faults import ANYTHING_ELSE, fault
+from shared.lazy import lazy
+
+if TYPE_CHECKING:
+    from cli import client, local
+    from cli.account import domains, guests, quota, schedules, stats, suppressions, texts, timeline
+    from cli.content import previewing, programs, updating, versions
+    from cli.digests import digests, events
+    from cli.doctor import doctor
+    from cli.hooks import commands as hooks
+    from cli.keys import commands as keys
+    from cli.login import commands as login
+    from cli.mails import mails
+    from cli.notifier import commands as spool
+    from cli.operating import (
+        accounts,
+        audit,
+        credentials,
+        erasing,
+        logs,
+        members,
+        notifier_changes,
+        notifiers,
+        queues,
+        stopping,
+        switches,
+    )
+    from cli.relay import command as relay
+    from cli.senders import identities
+    from cli.sending import approving, batches, campaigns, templates
+else:
+    client, local = lazy("cli", "client", "local")
+    domains, guests, quota, schedules = lazy("cli.account", "domains", "guests", "quota", "schedules")
+    stats, suppressions, texts, timeline = lazy("cli.account", "stats", "suppressions", "texts", "timeline")
+    previewing, programs, updating, versions = lazy("cli.content", "previewing", "programs", "updating", "versions")
+    digests, events = lazy("cli.digests", "digests", "events")
+    (doctor,) = lazy("cli.doctor", "doctor")
+    (hooks,) = lazy("cli.hooks", "commands")
+    (keys,) = lazy("cli.keys", "commands")
+    (login,) = lazy("cli.login", "commands")
+    (mails,) = lazy("cli.mails", "mails")
+    (spool,) = lazy("cli.notifier", "commands")
+    accounts, audit, credentials, erasing = lazy("cli.operating", "accounts", "audit", "credentials", "erasing")
+    logs, members, notifier_changes = lazy("cli.operating", "logs", "members", "notifier_changes")
+    notifiers, queues, stopping, switches = lazy("cli.operating", "notifiers", "queues", "stopping", "switches")
+    (relay,) = lazy("cli.relay", "command")
+    (identities,) = lazy("cli.senders", "identities")
+    approving, batches, campaigns, templates = lazy("cli.sending", "approving", "batches", "campaigns", "templates")
 
 EXIT_CODES: Final = (
     "Exit codes: 0 done, 1 the operation failed, 2 usage, 3 not found, 4 not authorised, 5 cannot reach, "
@@ -54,17 +76,26 @@ ENV_DEBUG: Final = "POSTHASTE_DEBUG"
 class Commands(TyperGroup):
     """The whole command: every error is one line on stderr and an exit code of its own."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.commands = LOADED  # type: ignore[assignment]  # the framework only reads them
+        self._brief = False
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is the framework's
         """Return the names of the commands, in the order of the groups of the help."""
-        known = super().list_commands(ctx)
-        return sorted(known, key=[*TITLES, *known].index)
+        return list(TITLES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, which the help shows in its group."""
-        found = super().get_command(ctx, cmd_name)
-        if found is not None and cmd_name in TITLES:
-            found.rich_help_panel = TITLES[cmd_name]  # type: ignore[attr-defined]  # of typer's own commands
-        return found
+        """Return a command; while the help lists them, only its name and line."""
+        return LISTED[cmd_name] if self._brief else super().get_command(ctx, cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        self._brief = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._brief = False
 
     def main(
         self,
@@ -146,55 +177,83 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command("login")(login.login)
-app.command("logout")(login.logout)
-app.command("whoami")(login.whoami)
-app.add_typer(batches.app, name="batch")
-previewing.add_to(campaigns.app, templates.app)
-campaigns.app.command("update")(updating.update)
-app.add_typer(campaigns.app, name="campaign")
-app.add_typer(mails.app, name="mail")
-app.command("message")(timeline.message)
-app.add_typer(hooks.app, name="hook")
-versions.add_to(templates.app)
-app.add_typer(templates.app, name="template")
-app.add_typer(programs.app, name="program")
-app.add_typer(suppressions.app, name="suppression")
-app.add_typer(texts.app, name="text")
-app.add_typer(domains.app, name="domain")
-app.add_typer(guests.app, name="guest")
-app.add_typer(schedules.app, name="schedule")
-app.command("stats")(stats.stats)
-app.add_typer(events.app, name="event")
-app.add_typer(digests.app, name="digest")
-app.add_typer(accounts.account_app, name="account")
-app.add_typer(keys.key_app, name="key")
-identities.add_to(accounts.sender_app)
-app.add_typer(accounts.sender_app, name="sender")
-app.add_typer(members.member_app, name="member")
-notifier_changes.add_to(notifiers.app)
-notifiers.app.add_typer(spool.app, name="spool")
-notifiers.app.command("sync")(spool.sync)
-app.add_typer(notifiers.app, name="notifier")
-app.add_typer(stopping.job_app, name="job")
-credentials.app.command("close-breaker")(switches.close_breaker)
-app.add_typer(credentials.app, name="credential")
-app.command("relay")(relay)
-app.command("audit")(audit.show)
-app.command("erase")(erasing.erase)
-app.command("pause")(switches.pause)
-app.command("resume")(switches.resume)
-app.add_typer(switches.rate_app, name="rate")
-app.add_typer(queues.app, name="queue")
-app.command("redrive")(queues.redrive)
-app.command("doctor")(doctor.doctor)
-app.command("logs")(logs.logs)
-app.add_typer(local.app, name="local")
+
+
+@cache
+def _sending() -> tuple[typer.Typer, typer.Typer]:
+    """Return the commands of campaigns and of templates, whose parts are in several modules."""
+    previewing.add_to(campaigns.app, templates.app)
+    campaigns.app.command("update")(updating.update)
+    approving.add_to(campaigns.app)
+    versions.add_to(templates.app)
+    return campaigns.app, templates.app
+
+
+def _sender() -> typer.Typer:
+    identities.add_to(accounts.sender_app)
+    return accounts.sender_app
+
+
+def _notifier() -> typer.Typer:
+    notifier_changes.add_to(notifiers.app)
+    notifiers.app.add_typer(spool.app, name="spool")
+    notifiers.app.command("sync")(spool.sync)
+    return notifiers.app
+
+
+def _credential() -> typer.Typer:
+    credentials.app.command("close-breaker")(switches.close_breaker)
+    return credentials.app
+
+
+COMMANDS: Final[Mapping[str, Source]] = {
+    "login": lambda: login.login,
+    "logout": lambda: login.logout,
+    "whoami": lambda: login.whoami,
+    "batch": lambda: batches.app,
+    "campaign": lambda: _sending()[0],
+    "approval-limit": lambda: approving.app,
+    "mail": lambda: mails.app,
+    "message": lambda: timeline.message,
+    "hook": lambda: hooks.app,
+    "template": lambda: _sending()[1],
+    "program": lambda: programs.app,
+    "suppression": lambda: suppressions.app,
+    "text": lambda: texts.app,
+    "domain": lambda: domains.app,
+    "guest": lambda: guests.app,
+    "schedule": lambda: schedules.app,
+    "stats": lambda: stats.stats,
+    "quota": lambda: quota.quota,
+    "event": lambda: events.app,
+    "digest": lambda: digests.app,
+    "account": lambda: accounts.account_app,
+    "key": lambda: keys.key_app,
+    "sender": _sender,
+    "member": lambda: members.member_app,
+    "notifier": _notifier,
+    "job": lambda: stopping.job_app,
+    "credential": _credential,
+    "relay": lambda: relay.relay,
+    "audit": lambda: audit.show,
+    "erase": lambda: erasing.erase,
+    "pause": lambda: switches.pause,
+    "resume": lambda: switches.resume,
+    "rate": lambda: switches.rate_app,
+    "queue": lambda: queues.app,
+    "redrive": lambda: queues.redrive,
+    "doctor": lambda: doctor.doctor,
+    "logs": lambda: logs.logs,
+    "local": lambda: local.app,
+}
+"""Name → the command, or what is below the name. The first command of a module loads it."""
+LOADED: Final = LoadedCommands(COMMANDS)
+"""One for the process: parts join their commands once."""
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"posthaste {installed_version()}")
+        typer.echo(f"posthaste {client.installed_version()}")
         raise typer.Exit
 
 

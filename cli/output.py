@@ -7,12 +7,17 @@ import json as codec
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from shared.adapters.clock import SystemClock
-from shared.ports import Clock
+from shared.lazy import lazy
+
+if TYPE_CHECKING:
+    from shared.adapters import clock as clocks
+    from shared.ports import Clock
+else:
+    (clocks,) = lazy("shared.adapters", "clock")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout: of a list, one document a line.")]
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
@@ -21,8 +26,8 @@ REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 class Surroundings:
     """The surroundings that a test replaces: the time, and whether stdout is a terminal (None: ask it)."""
 
-    def __init__(self, clock: Clock | None = None, *, terminal: bool | None = None) -> None:
-        self.clock: Clock = clock or SystemClock()
+    def __init__(self, clock: "Clock | None" = None, *, terminal: bool | None = None) -> None:
+        self.clock: Clock = clock or clocks.SystemClock()
         self._terminal = terminal
 
     @property

@@ -1,6 +1,7 @@
 """Names of the stack's resources as IAM takes them."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from aws_cdk import ArnFormat, Stack
 from aws_cdk.aws_dynamodb import Table
@@ -9,6 +10,9 @@ from infra.resources.storage import Storage
 from infra.settings import DeploymentSettings
 from shared import contracts
 from shared.providers.needs import Right, needs_of
+
+LOGS: Final = ("A#*#AUDIT",)
+"""Partitions of `audit` with the entries of logs."""
 
 
 def identity_rights(deployment: DeploymentSettings) -> list[Right]:

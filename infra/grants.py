@@ -4,7 +4,7 @@ from typing import Final
 
 from aws_cdk.aws_dynamodb import Table
 
-from infra.arns import Arns, identity_rights
+from infra.arns import LOGS, Arns, identity_rights
 from infra.building.function import Function
 from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED, ConsoleConstruct
 from infra.functions.dispatch import Dispatch, Feedback
@@ -16,6 +16,7 @@ from infra.functions.schedules import SchedulesConstruct
 from infra.functions.workers import QueueWorker
 from infra.joining.grants import let_join
 from infra.resources import encryption
+from infra.resources.copies import SEALED
 from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
 from shared import contracts
 from shared.domain.channels.email import EMAIL
@@ -27,7 +28,9 @@ READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
 """Each also within transactions. Only the operators' function scans tables: of people, and to erase."""
 WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
-OLD_AUDIT: Final = ("A#*#AUDIT",)
+SEALS: Final = ("A#*#SEALS",)
+"""Partitions of `audit` with the seals of logs."""
+OLD_AUDIT: Final = LOGS
 OLD_PLACES: Final = ("K#*", "ACCOUNTS", *OLD_AUDIT)
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
 `identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
@@ -84,7 +87,8 @@ class Grants(Arns):
         serve.allow("dynamodb:DeleteItem", on=[self._storage.records.table_arn])
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("A#*",))  # senders of one
-        serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
+        self._log(serve)
+        serve.allow("dynamodb:Query", on=[self._storage.audit.table_arn])
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         readable = self._storage.objects(UPLOADS, contracts.MAIL_UPLOADS, contracts.CONTENTS, EXPORTS)
         serve.allow("s3:GetObject", on=readable)
@@ -113,6 +117,7 @@ class Grants(Arns):
         hooks: HooksConstruct,
         digest: QueueWorker,
         lists: QueueWorker,
+        exports: QueueWorker,
     ) -> None:
         """Let the console look at what accounts have, send campaigns, and keep its people; it writes no identities.
 
@@ -122,6 +127,7 @@ class Grants(Arns):
             hooks: the construct with the queues of webhooks.
             digest: the construct with the queue of hints about windows.
             lists: the construct with the queue of uploaded lists.
+            exports: the construct with the queue of files of results.
         """
         if console is None:
             return
@@ -138,12 +144,14 @@ class Grants(Arns):
         serve.allow("sqs:GetQueueAttributes", on=[self._queue(x) for x in contracts.dead_queue_names(stage)])
         if not self._deployment.local:
             serve.allow("cloudwatch:DescribeAlarms", on=[self._alarms()])
-        serve.allow("dynamodb:PutItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
+        self._log(serve)
+        serve.allow("dynamodb:Query", on=[self._storage.audit.table_arn])
         serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS", "A#*"))
         serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", on=[console.people.table_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._console_key()])
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
-        serve.allow("sqs:SendMessage", on=[schedules.work.queue.queue_arn, lists.work.queue.queue_arn])
+        serve.allow("sqs:SendMessage", on=[x.work.queue.queue_arn for x in (schedules, lists, exports)])
+        serve.allow("s3:GetObject", on=self._storage.objects(EXPORTS))
         serve.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(UPLOADS, contracts.CONTENTS))
         serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         self._schedule(serve, schedules)
@@ -161,7 +169,8 @@ class Grants(Arns):
         """
         serve = operators.serve
         serve.allow(*READ, on=[self._storage.identities.table_arn])
-        serve.allow("dynamodb:Query", "dynamodb:PutItem", on=[self._storage.audit.table_arn])
+        self._log(serve)
+        serve.allow("dynamodb:Query", on=[self._storage.audit.table_arn])
         serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
         serve.allow("dynamodb:UpdateItem", on=[self._storage.ops.table_arn], partitions=(*SWITCHED, *JOBS))
         serve.allow(*CHANGE, "dynamodb:DeleteItem", on=[self._storage.identities.table_arn])
@@ -225,9 +234,10 @@ class Grants(Arns):
             function.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
             function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         for function in (dispatch.plan, dispatch.log, dispatch.sweep):  # of jobs that they stop
-            function.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
+            self._log(function)
         for function in (dispatch.plan, dispatch.sweep):  # whose job is it that starts?
             function.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
+        self._seal(dispatch.sweep)
         contents = self._storage.objects(contracts.CONTENTS)
         dispatch.sweep.allow("s3:GetObject", "s3:PutObject", on=contents)  # of jobs that are kept longer
         dispatch.sweep.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
@@ -259,10 +269,28 @@ class Grants(Arns):
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.records.table_arn])
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
         run.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
-        run.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])  # of notices that nobody collected
+        self._read_limits(run)
+        self._log(run)  # of notices that nobody collected
         run.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         run.allow("sqs:SendMessage", on=[notices.dead.queue.queue_arn])
         self._end_mails(run)
+
+    def _log(self, function: Function) -> None:
+        """Let a function add entries to audit logs. None may write a seal, but the sweeper."""
+        function.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn], partitions=LOGS)
+
+    def _seal(self, sweep: Function) -> None:
+        """Let the sweeper read all audit logs, and add seals of their days."""
+        sweep.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn], partitions=SEALS)
+        sweep.allow("dynamodb:GetItem", "dynamodb:Query", on=[self._storage.audit.table_arn])
+        sweep.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS",))
+        if self._storage.copies is not None:  # it puts copies, and no function reads them
+            sweep.allow("s3:PutObject", on=[self._storage.copies.bucket.arn_for_objects(f"{SEALED}*")])
+
+    def _read_limits(self, function: Function) -> None:
+        """Let a function that accepts messages read what their accounts may spend."""
+        identities = [self._storage.identities.table_arn]
+        function.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=identities, partitions=("A#*", "SYS"))
 
     def lists(self, lists: QueueWorker, serve: Function, sweep: Function, ingest: Function) -> None:
         """Let uploaded lists be read into chunks.
@@ -305,7 +333,7 @@ class Grants(Arns):
         due.allow(*READ, *CHANGE, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
         due.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
         due.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
-        due.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
+        self._log(due)
         due.allow("sqs:SendMessage", on=[self._lanes()])
 
     def _schedule(self, function: Function, schedules: SchedulesConstruct) -> None:
@@ -350,6 +378,8 @@ class Grants(Arns):
         for table in (self._storage.records, self._storage.ops):
             take.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[table.table_arn])  # runs that begin at once
         take.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+        self._read_limits(take)
+        self._log(take)  # of limits that its runs reach
         take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
@@ -369,6 +399,7 @@ class Grants(Arns):
         make.allow("dynamodb:DeleteItem", on=[self._storage.records.table_arn])
         make.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
         make.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
+        self._log(make)  # of limits that digests reach
         make.allow("s3:PutObject", on=self._storage.objects(contracts.CONTENTS))
         make.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         make.allow("sqs:SendMessage", on=[digest.work.dead.queue.queue_arn])
@@ -401,7 +432,7 @@ class Grants(Arns):
         call.allow(*CHANGE, "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=[records], partitions=HOOK_CALLED)
         call.allow("dynamodb:UpdateItem", on=[records], partitions=HOOK_LISTED)
         call.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN), partitions=("hooks#*",))
-        call.allow("dynamodb:PutItem", on=[self._storage.audit.table_arn])
+        self._log(call)
         call.allow("sqs:SendMessage", on=[hooks.call_dead.queue.queue_arn])
         for function in (serve, call):
             function.allow("secretsmanager:GetSecretValue", on=[self._hook_key()])

@@ -12,6 +12,7 @@ from infra.building.function import Function
 from infra.functions.lane import LaneConstruct
 from infra.functions.operators import POLICIES
 from infra.monitoring.dashboard import Monitoring
+from infra.resources.copies import SEALED
 from infra.resources.keys import ConsoleKey, HookKey, LinkKeys
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
@@ -20,6 +21,7 @@ from shared import contracts
 from shared.providers.needs import needs_of
 
 BUCKET: Final = "StorageBucket5CB7C8EA"
+COPIES: Final = "StorageAuditCopiesBucketCF6782AE"
 _HERE: Final = "arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{name}"
 
 STACK: Final = {
@@ -129,7 +131,9 @@ def wildcards(deployment: DeploymentSettings) -> dict[str, str]:
     lanes = _HERE.format(service="sqs", name=contracts.lane_queue_name(deployment.stage, "*"))
     own = contracts.webhook_secret_name(deployment.stage, "*")
     secrets = _HERE.format(service="secretsmanager", name=f"secret:{own}")
+    copies = {f"<{COPIES}.Arn>/{SEALED}*": "Copies of sealed audit logs; their names are made at run time."}
     return {
+        **(copies if deployment.settings.audit_lock_days else {}),
         **{f"<{BUCKET}.Arn>/{prefix}*": reason for prefix, reason in _objects(deployment).items()},
         _HERE.format(service="scheduler", name=f"schedule/{contracts.prefix(deployment.stage)}/*"): "Schedules of this "
         "stage's own group; each is named after its job, made at run time.",

@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from datetime import date
+from itertools import pairwise, takewhile
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -11,6 +14,7 @@ from shared import contracts
 from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, ID_PREFIX, OPENID, of_domain, of_group
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL as BY_EMAIL
+from shared.domain.channels.lookup import channel_of
 from shared.providers.needs import OWN_SETTINGS, needs_of
 
 MAX_CREDENTIALS: Final = 100
@@ -48,6 +52,7 @@ REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
 LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
 """By which people sign in to the console, as `shared.domain.people.is_login` has it."""
+CERTIFICATE: Final = re.compile(r"arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate/[0-9a-f-]{36}")
 DOMAIN: Final = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 NUMBER: Final = re.compile(r"\+[1-9][0-9]{6,14}")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -65,6 +70,56 @@ MAX_EMAIL: Final = 254
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+MAX_WARMUP: Final = 100
+"""Days of a warm-up: with the settings of other credentials they must fit into an environment."""
+
+
+class WarmupFields(_Model):
+    """A credential's `warmup`: the days on which its quota per day is smaller, as a table or by growth."""
+
+    start: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    days: list[Annotated[int, Field(ge=1)]] = []
+    first: Annotated[int, Field(ge=1)] | None = None
+    factor: Annotated[float, Field(gt=1, le=10)] | None = None
+
+    @model_validator(mode="after")
+    def _form(self) -> Self:
+        try:
+            date.fromisoformat(self.start)
+        except ValueError:
+            raise ValueError(f"start {self.start!r} is no day, such as 2026-12-01") from None
+        grows = self.first is not None and self.factor is not None
+        if bool(self.days) == grows or (self.days and (self.first is not None or self.factor is not None)):
+            raise ValueError("it has either days, or first and factor")
+        return self
+
+    def sizes(self, full: int) -> tuple[int, ...]:
+        """Return the units of each day before the full quota, at most MAX_WARMUP + 1 of them if they grow."""
+        if self.days:
+            return tuple(takewhile(lambda units: units < full, self.days))
+        found, units = list[int](), float(self.first or 0)
+        while units < full and len(found) <= MAX_WARMUP:
+            found.append(int(units))
+            units *= self.factor or 1.0
+        return tuple(found)
+
+
+class QuotaFields(_Model):
+    """One of a credential's `quotas`: so many messages, or segments of SMS, in each period."""
+
+    messages: Annotated[int, Field(ge=1, le=10**12)]
+    per: Literal["hour", "day", "month", "24h"]
+    zone: str = "UTC"
+
+    @model_validator(mode="after")
+    def _zone(self) -> Self:
+        if contracts.Per(self.per) is contracts.Per.SLIDING and "zone" in self.model_fields_set:
+            raise ValueError("zone belongs to a calendar period; 24h slides, in any zone")
+        if self.zone not in available_timezones():
+            raise ValueError(f"zone {self.zone!r} is no name of the IANA database, such as Europe/Paris")
+        return self
 
 
 # change: a setting of `cdk.json`
@@ -87,6 +142,35 @@ class CredentialFields(_Model):
     domains: list[str] = []
     number: str = ""
     campaigns: Literal["exclusive", "shared"] = "exclusive"
+    quotas: list[QuotaFields] = []
+    warmup: WarmupFields | None = None
+    when_full: Literal["next", "wait"] = "next"
+
+    @model_validator(mode="after")
+    def _quotas(self) -> Self:
+        periods = [q.per for q in self.quotas]
+        if twice := [per for i, per in enumerate(periods) if per in periods[:i]]:
+            raise ValueError(f"quotas: two are per {twice[0]}")
+        least = channel_of(self.channel).most_slots
+        if few := [q for q in self.quotas if q.messages < least]:
+            raise ValueError(f"quotas: {few[0].messages} per {few[0].per} is less than one message of {least} segments")
+        if self.warmup is not None:
+            self._check_warmup(self.warmup, least)
+        return self
+
+    def _check_warmup(self, warmup: WarmupFields, least: int) -> None:
+        full = next((q.messages for q in self.quotas if contracts.Per(q.per) is contracts.Per.DAY), None)
+        if full is None:
+            raise ValueError("warmup: quotas need one per day, to which it grows")
+        sizes = warmup.sizes(full)
+        if len(sizes) > MAX_WARMUP:
+            raise ValueError(f"warmup: it lasts more than {MAX_WARMUP} days")
+        if not sizes:
+            raise ValueError(f"warmup: the first day is no smaller than the {full} of the quota per day")
+        if sizes[0] < least:
+            raise ValueError(f"warmup: {sizes[0]} on the first day is less than one message of {least} segments")
+        if any(later < earlier for earlier, later in pairwise(warmup.days)):
+            raise ValueError("warmup: a day is smaller than the day before")
 
     @field_validator("stack")
     @classmethod
@@ -153,6 +237,7 @@ class Retention(_Model):
     uploads_days: Annotated[int, Field(ge=2, le=365)] = 7
     backups_days: Annotated[int, Field(ge=1, le=MAX_BACKUPS)] = MAX_BACKUPS
     audit_days: Annotated[int, Field(ge=30, le=3650)] = contracts.AUDIT_DAYS
+    audit_lock_days: Annotated[int, Field(ge=0, le=3650)] = 0
     archive_days: Annotated[int, Field(ge=0, le=3650)] = 0
 
     @field_validator("logs_days")
@@ -160,6 +245,62 @@ class Retention(_Model):
     def _logs_days(cls, value: int) -> int:
         if value not in LOG_DAYS:
             raise ValueError(f"{value} is not one of CloudWatch's retentions: {', '.join(map(str, LOG_DAYS))}")
+        return value
+
+
+Most = Annotated[int, Field(ge=0, le=10**12)]
+"""The most messages of a day."""
+
+
+class LimitFields(_Model):
+    """The limits of a UTC day of accounts for which operators have set no others."""
+
+    email: Most | None = None
+    sms: Most | None = None
+    voice: Most | None = None
+    whatsapp: Most | None = None
+    messages: Most | None = None
+    """Of all channels together."""
+    price: Annotated[float, Field(ge=0, le=10**9)] | None = None
+    """In the unit of the deployment's prices."""
+    newcomer: Most = contracts.NEWCOMER_MESSAGES
+    """Messages a day of an account that a person makes at the console; 0: as many as other accounts may send."""
+
+
+Price = Annotated[float, Field(ge=0, le=10**6)]
+"""For a message, or a segment of an SMS, in any one unit of money."""
+Country = Annotated[str, Field(pattern=r"^([A-Z]{2}|\*)$")]
+"""ISO 3166; `*`: all others."""
+
+
+class PriceFields(_Model):
+    """Prices of messages, as operators know them."""
+
+    email: Price | None = None
+    sms: dict[Country, Price] = Field(default_factory=dict)
+    voice: dict[Country, Price] = Field(default_factory=dict)
+    whatsapp: dict[Country, Price] = Field(default_factory=dict)
+
+
+class DomainFields(_Model):
+    """`domain`: the API's own name, and the certificate that ACM has for it in the stack's region."""
+
+    name: str
+    certificate_arn: str
+    close_default_endpoint: bool = False
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, value: str) -> str:
+        if not DOMAIN.fullmatch(value):
+            raise ValueError(f"{value!r} is no domain in lower case (an international one as xn--…)")
+        return value
+
+    @field_validator("certificate_arn")
+    @classmethod
+    def _certificate_arn(cls, value: str) -> str:
+        if not CERTIFICATE.fullmatch(value):
+            raise ValueError(f"{value!r} is not the ARN of a certificate in ACM")
         return value
 
 
@@ -276,12 +417,17 @@ class Posthaste(_Model):
     routing: dict[ChannelName, Literal["spread", "ordered"]] = Field(default_factory=dict)
     retention: Retention = Field(default_factory=Retention)
     feedback_timeout: Annotated[int, Field(ge=60, le=30 * 86_400)] = contracts.FEEDBACK_TIMEOUT
+    max_key_days: Annotated[int, Field(ge=0, le=3650)] = 0
     public_url: str = ""
+    domain: DomainFields | None = None
     reserved: Literal["auto", "none"] = "auto"
     small_jobs_apart: bool = False
     alarm_email: str = ""
     kms_key_arn: str = ""
+    operators_mfa: bool = False
     console: ConsoleFields | None = None
+    limits: LimitFields = Field(default_factory=LimitFields)
+    prices: PriceFields = Field(default_factory=PriceFields)
 
     @field_validator("kms_key_arn")
     @classmethod
@@ -321,6 +467,8 @@ class Posthaste(_Model):
         for channel in self.routing.keys() - self.routes.keys():
             raise ValueError(f"routing names channel {channel!r}, which has no route")
         self._check_retired()
+        if self.domain is not None and self.public_url:
+            raise ValueError("public_url: domain.name is the public address; leave one of them out")
         return self
 
     def _check_routes(self, channels: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +15,16 @@ from urllib.parse import urlsplit
 from aws_cdk import RemovalPolicy
 from pydantic import ValidationError
 
-from infra.schema import MAX_BACKUPS, MIN_WORKERS, ConsoleFields, CredentialFields, Posthaste
+from infra.schema import (
+    MAX_BACKUPS,
+    MIN_WORKERS,
+    ConsoleFields,
+    CredentialFields,
+    LimitFields,
+    Posthaste,
+    PriceFields,
+    QuotaFields,
+)
 from shared import contracts
 from shared.contracts.console import ConsoleSettings
 from shared.contracts.faults import fault
@@ -46,6 +56,20 @@ class DeployTarget(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ApiDomain:
+    """A domain of the API's own.
+
+    Attributes:
+        certificate_arn: of its certificate in ACM, in the stack's region.
+        close_default_endpoint: whether API Gateway's own name leads nowhere.
+    """
+
+    name: str
+    certificate_arn: str
+    close_default_endpoint: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DeploymentSettings:
     """Everything that decides what is synthesised.
 
@@ -57,11 +81,13 @@ class DeploymentSettings:
         alarm_email: address that gets alarms; empty: there is no subscription.
         stacks: credential → the nested stack with its lane; the lanes of others are in the stack itself.
         kms_key_arn: the customer's key of tables, bucket, queues and credentials' secrets; empty: AWS' own keys.
+        operators_mfa: whether operators' policies grant only sessions that began with a second factor.
         uploads_days: after which uploaded files are deleted.
         backups_days: for which the tables can be restored to any second.
         protect: whether a production stack is protected from being deleted.
         bytecode: whether the functions' code is compiled.
         console: who may sign in to the console; None: there is no console.
+        domain: the API's own name; None: it has that of API Gateway.
     """
 
     target: DeployTarget
@@ -71,11 +97,13 @@ class DeploymentSettings:
     alarm_email: str = ""
     stacks: Mapping[str, str] = field(default_factory=dict)
     kms_key_arn: str = ""
+    operators_mfa: bool = False
     uploads_days: int = 7
     backups_days: int = MAX_BACKUPS
     protect: bool = True
     bytecode: bool = True
     console: ConsoleSettings | None = None
+    domain: ApiDomain | None = None
 
     @property
     def stage(self) -> str:
@@ -179,8 +207,8 @@ def read(
     reserved = parsed.reserved == "auto"
     # The local cloud's CloudFormation cannot update nested stacks.
     stacks = {c.id: c.stack for c in parsed.credentials if c.stack and place is not DeployTarget.LOCAL}
-    if parsed.kms_key_arn and place is DeployTarget.LOCAL:
-        raise SettingsError("kms_key_arn: the local cloud has no KMS")
+    if place is DeployTarget.LOCAL:
+        _check_local(parsed)
     deployment = DeploymentSettings(
         place,
         settings,
@@ -189,14 +217,24 @@ def read(
         parsed.alarm_email,
         stacks,
         kms_key_arn=parsed.kms_key_arn,
+        operators_mfa=parsed.operators_mfa,
         uploads_days=parsed.retention.uploads_days,
         backups_days=parsed.retention.backups_days,
         protect=_switch("protect", protect),
         bytecode=_switch("bytecode", bytecode),
         console=_console(parsed.console, place),
+        domain=ApiDomain(**parsed.domain.model_dump()) if parsed.domain else None,
     )
     _check_limits(deployment)
     return deployment
+
+
+def _check_local(parsed: Posthaste) -> None:
+    """Refuse what the local cloud lacks."""
+    if parsed.kms_key_arn:
+        raise SettingsError("kms_key_arn: the local cloud has no KMS")
+    if parsed.domain:
+        raise SettingsError("domain: the local cloud has no certificates")
 
 
 def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettings | None:
@@ -252,13 +290,34 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         ),
         routes={channel: tuple(route) for channel, route in parsed.routes.items()},
         routing={channel: how for channel, how in parsed.routing.items() if how == "ordered"},
-        public_url=_url("public_url", parsed.public_url, place),
+        public_url=f"https://{parsed.domain.name}" if parsed.domain else _url("public_url", parsed.public_url, place),
         jobs_days=parsed.retention.jobs_days,
         feedback_timeout=parsed.feedback_timeout,
         audit_days=parsed.retention.audit_days,
+        audit_lock_days=parsed.retention.audit_lock_days,
         archive_days=parsed.retention.archive_days,
         small_jobs_apart=parsed.small_jobs_apart,
+        max_key_days=parsed.max_key_days,
+        limits=_limits(parsed.limits),
+        prices=_prices(parsed.prices),
+        newcomer_messages=parsed.limits.newcomer,
     )
+
+
+def _limits(declared: LimitFields) -> dict[str, int]:
+    """Return the default limits of accounts, a price in millionths."""
+    found = declared.model_dump(exclude_none=True, exclude={"newcomer"})
+    return {name: round(most * contracts.MICRO) if name == "price" else most for name, most in found.items()}
+
+
+def _prices(declared: PriceFields) -> dict[str, dict[str, int]]:
+    """Return the prices of messages in millionths, by channel and country."""
+    tables = declared.model_dump(exclude_none=True).items()
+    return {
+        channel: {country: round(price * contracts.MICRO) for country, price in table.items()}
+        for channel, table in ((name, said if isinstance(said, dict) else {"*": said}) for name, said in tables)
+        if table
+    }
 
 
 def _credential(
@@ -287,7 +346,17 @@ def _credential(
         domains=tuple(c.domains),
         number=c.number,
         shared=c.campaigns == "shared",
+        quotas=tuple(_quota(c, q) for q in c.quotas),
+        when_full=contracts.WhenFull(c.when_full),
     )
+
+
+def _quota(c: CredentialFields, q: QuotaFields) -> contracts.CredentialQuota:
+    """Return one of a credential's quotas; the one per day has its warm-up."""
+    per, warmup = contracts.Per(q.per), None
+    if c.warmup is not None and per is contracts.Per.DAY:
+        warmup = contracts.Warmup(date.fromisoformat(c.warmup.start), c.warmup.sizes(q.messages))
+    return contracts.CredentialQuota(q.messages, per, q.zone, warmup)
 
 
 def _check_limits(deployment: DeploymentSettings) -> None:

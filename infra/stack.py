@@ -78,7 +78,7 @@ class PosthasteStack(Stack):
             webhooks=receive,
         )
         archived = deployment.settings.archive_days > 0
-        told = {**environment, contracts.ENV_API_URL: api.http.api_endpoint}
+        told = {**environment, contracts.ENV_API_URL: api.address}
         senders = [lane.serve(told if needs_of(lane.credential.provider).calls_back else environment) for lane in lanes]
         express = self._express(deployment, lanes, senders)
         dispatch = Dispatch(
@@ -91,6 +91,7 @@ class PosthasteStack(Stack):
                 **lists.environment,
                 contracts.ENV_DUE_QUEUE_URL: schedules.work.queue.queue_url,
                 **(exports.environment if archived else {}),
+                **storage.copied,
             },
             records=storage.records,
             ops=storage.ops,
@@ -123,12 +124,17 @@ class PosthasteStack(Stack):
         )
         grants.console(
             self._console(
-                deployment, code, {**environment, **schedules.environment, **lists.environment}, storage, api
+                deployment,
+                code,
+                {**environment, **schedules.environment, **lists.environment, **exports.environment},
+                storage,
+                api,
             ),
             schedules,
             hooks,
             digest,
             lists,
+            exports,
         )
         if not deployment.local:
             Monitoring(
@@ -269,7 +275,7 @@ class PosthasteStack(Stack):
         """
         if deployment.console is None or storage.people is None:
             return None
-        storage.take_from(api.http.api_endpoint)
+        storage.take_from(api.address)
         return ConsoleConstruct(
             self,
             "Console",
@@ -302,7 +308,7 @@ class PosthasteStack(Stack):
     def _outputs(self, api: Api, environment: Mapping[str, str], audit_days: int) -> None:
         values: Sequence[tuple[str, str]] = (
             ("ApiId", api.http.api_id),
-            ("ApiUrl", api.http.api_endpoint),
+            ("ApiUrl", api.address),
             ("RecordsTable", environment[contracts.ENV_RECORDS_TABLE]),
             ("OpsTable", environment[contracts.ENV_OPS_TABLE]),
             ("IdentitiesTable", environment[contracts.ENV_IDENTITIES_TABLE]),
@@ -312,5 +318,7 @@ class PosthasteStack(Stack):
             ("LaneUrlPrefix", environment[contracts.ENV_LANE_URL_PREFIX]),
             ("AuditDays", str(audit_days)),
         )
+        if api.domain is not None:
+            values = (*values, ("ApiTarget", api.domain.regional_domain_name))
         for name, value in values:
             CfnOutput(self, name, value=value)

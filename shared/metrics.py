@@ -28,6 +28,9 @@ class Service(StrEnum):
     MAILS = "mails"
     """The functions log and notices, which both end mails."""
     HOOKS = "hooks"
+    API = "api"
+    LIMITS = "limits"
+    """Each function that counts what accounts spend in a day."""
 
 
 class Metric(StrEnum):
@@ -97,6 +100,20 @@ class Metric(StrEnum):
     """hooks: attempts that endpoints did not take."""
     HOOKS_WOKEN = "HookRuns"
     """hooks: 1 after each run of every minute that looked for endpoints with work."""
+    KEYS_WRONG = "KeysWrong"
+    """api: requests with an API key or a token that does not exist, or by a key that asks for more than its text."""
+    KEYS_REVOKED = "KeysRevoked"
+    """api: requests with a revoked API key."""
+    KEYS_EXPIRED = "KeysExpired"
+    """api: requests with an API key after its end."""
+    KEYS_ELSEWHERE = "KeysElsewhere"
+    """api: requests with an API key from outside its networks."""
+    KEYS_LIMITED = "KeysLimited"
+    """api: requests refused since one API key used up its own allowance."""
+    LIMITS_REACHED = "LimitsReached"
+    """limits: shares of limits of a day, 80 and 100 percent, that are used; each once a day."""
+    DEFAULTS_USED_UP = "DefaultLimitsUsedUp"
+    """limits: limits of a day that are used up and are the deployment's defaults; each once an account and day."""
 
 
 GAUGES: Final = frozenset(

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,9 +31,16 @@ def imported(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
     for node in body:
         assert isinstance(node, ast.ImportFrom)
         for alias in node.names:
-            path = ROOT / str(node.module).replace(".", "/") / alias.name
-            if path.is_dir() or path.with_suffix(".py").is_file():
+            if is_module(f"{node.module}.{alias.name}"):
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def is_module(name: str) -> bool:
+    """Tell whether a name is that of a module, and not of something in one."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def loaded(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:

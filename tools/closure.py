@@ -36,7 +36,7 @@ def closure(root: Path, start: str, cut: Iterable[str] = ()) -> dict[str, Path]:
 
 
 def imports(file: Path) -> list[str]:
-    """Return the names that a file imports, also those in functions; not those for types only."""
+    """Return the names that a file imports, also in functions and by `lazy`; not those for types only."""
     return list(_names(ast.parse(file.read_text(encoding="utf-8"))))
 
 
@@ -51,8 +51,16 @@ def _names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.ImportFrom) and node.module:
         yield node.module
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    yield from _lazily(node)
     for child in ast.iter_child_nodes(node):
         yield from _names(child)
+
+
+def _lazily(node: ast.AST) -> Iterator[str]:
+    """Yield what a call of `lazy` loads later."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "lazy":
+        package, *modules = (ast.literal_eval(argument) for argument in node.args)
+        yield from (package, *(f"{package}.{module}" for module in modules))
 
 
 def _parents(module: str) -> Iterator[str]:

@@ -186,13 +186,21 @@ class World:
         process = services.build(self.deployment)
         return [self.post(recipients(1), body, process=lambda: process) for _ in range(count)]
 
-    def post(self, people: Sequence[Recipient], body: int, *, process: Callable[[], Any] | None = None) -> str:
+    def post(
+        self,
+        people: Sequence[Recipient],
+        body: int,
+        *,
+        process: Callable[[], Any] | None = None,
+        more: Mapping[str, Any] | None = None,
+    ) -> str:
         """Post a batch of `body` bytes of HTML to the API, and return its job.
 
         Args:
             process: returns what the API's process has made and knows; None: it is new, and knows no key.
         """
         batch = {
+            **(more or {}),
             "from": "Example News <news@example.com>",
             "to": [f"{p.display} <{p.address}>" for p in people],
             "subject": "What is new this week",

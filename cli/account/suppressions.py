@@ -1,16 +1,17 @@
 """`posthaste suppression …`: addresses that are not sent to, and people who have unsubscribed."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 import typer
 
 from cli.client import LARGEST_PAGE, connect, path_of
 from cli.output import Json, emit, emit_or_say, say, tables
-from shared.domain.recipients.suppressions import Reach
+from shared.domain.recipients.suppressions import CAUSE_WORDS, Reach
 
 app = typer.Typer(help="Addresses that get no messages, and people who have unsubscribed.", no_args_is_help=True)
 
-COLUMNS: Final = ("address", "scope", "reason", "created_at", "job_id")
+COLUMNS: Final = ("address", "scope", "cause", "reason", "created_at", "job_id")
 REASONS: Final = {
     Reach.ALL: "nothing is sent to it",
     Reach.CAMPAIGNS: "no campaign is sent to it",
@@ -35,6 +36,15 @@ def _words(scope: Reach) -> str:
     return REASONS.get(scope, f"nothing is sent to it by {scope.value}")
 
 
+def told(found: Mapping[str, Any]) -> str:
+    """Return since when an address is on a list, and what led to it, of the API's entry."""
+    cause, reason = str(found.get("cause") or ""), str(found.get("reason") or "")
+    words = {str(known): f": {said}" for known, said in CAUSE_WORDS.items()}.get(cause, "")
+    own = f" ({reason})" if reason != cause else ""
+    job = f", of job {found['job_id']}" if found.get("job_id") else ""
+    return f"since {found.get('created_at')}{words}{own}{job}"
+
+
 @app.command("list")
 def list_suppressions(ctx: typer.Context, scope: Scope = Reach.ALL, json: Json = False) -> None:
     """List the addresses of one scope, newest first."""
@@ -51,8 +61,7 @@ def show(
     if json:
         emit(found)
         return
-    cause = f", by a message of job {found['job_id']}" if found.get("job_id") else ""
-    say(f"{found.get('address')}: {_words(scope)} since {found.get('created_at')} ({found.get('reason')}{cause})")
+    say(f"{found.get('address')}: {_words(scope)} {told(found)}")
 
 
 @app.command()

@@ -5,10 +5,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.account.codes import meaning
+from cli.account.suppressions import told
 from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.output import Json, emit, say
+from shared.domain.lanes.meanings import in_words
 
 OUTCOMES: Final[Mapping[str, str]] = {
     "accepted": "accepted it",
@@ -47,6 +48,8 @@ def message(
         emit(found)
         return
     say(f"message {name} to {found.get('recipient')} is {found.get('state')}")
+    for line in _labels(found):
+        say(line)
     events = sorted(_events(found), key=lambda event: event[0])
     for _, at, words in events:
         say(f"  {_short(at)}  {words}")
@@ -54,6 +57,16 @@ def message(
         say("  no provider has had it yet" if found.get("state") == "queued" else "  no provider has had it")
     for line in _remarks(found):
         say(line)
+
+
+def _labels(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the batch's owner calls the message; nothing of what is empty."""
+    if found.get("reference"):
+        yield f"reference: {found['reference']}"
+    if found.get("tags"):
+        yield f"tags: {', '.join(map(str, found['tags']))}"
+    for name, value in (found.get("metadata") or {}).items():
+        yield f"metadata: {name}={value}"
 
 
 def _events(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -74,13 +87,15 @@ def _events(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _why(code: object) -> str:
-    return f": {meaning(str(code))}" if code else ""
+    return f": {in_words(str(code))}" if code else ""
 
 
 def _remarks(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is to be said besides."""
     if found.get("error"):
-        yield f"why: {meaning(str(found['error']))}"
+        yield f"why: {in_words(str(found['error']))}"
+    if found.get("suppression"):
+        yield f"the address is on the list {found['suppression'].get('scope')} {told(found['suppression'])}"
     if found.get("error_detail"):
         yield f"the provider wrote: {found['error_detail']}"
     if found.get("may_duplicate"):

@@ -6,7 +6,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from cli.checks import Finding, Level
-from shared.contracts import Settings
+from shared.contracts import Settings, Warmup
+from shared.domain.lanes.breaker import Breaker
+from shared.domain.lanes.state import CredentialState, QuotaLeft
 
 SKEW_WARNING: Final = 5.0
 """Seconds. The rate needs clocks within 10 ms, but those of Lambda; this one decides about what commands say."""
@@ -138,6 +140,19 @@ def singles(settings: Settings) -> list[Finding]:
             Finding(name, Level.WARNING, says, f"if you post so many single messages: {do} (docs/settings.md)")
         )
     return found or [Finding(name, Level.OK, "each credential's express workers send about as many as its rate allows")]
+
+
+def warmups(settings: Settings, now: float) -> list[Finding]:
+    """Say of each credential that warms up which day it is, and when its full quota begins. `now`: Unix seconds."""
+    left = [(c.id, x) for c in settings.credentials for x in CredentialState(Breaker(c.id), at=now).left(c.quotas)]
+    return [Finding("warm-up", Level.OK, _warmup(name, x, x.warmup)) for name, x in left if x.warmup is not None]
+
+
+def _warmup(name: str, x: QuotaLeft, warmup: Warmup) -> str:
+    ends = f"the full quota of {x.quota.messages:,} a day begins on {warmup.full_from}"
+    if not x.day:
+        return f"{name} sends nothing before {warmup.start}, the first day of its warm-up; {ends}"
+    return f"{name}: day {x.day} of {len(warmup.days)} of its warm-up, with {x.most:,} messages; {ends}"
 
 
 def declared(settings: Settings, deployed: Settings | None) -> Finding:

@@ -18,6 +18,7 @@ from shared.domain.content import sms
 from shared.domain.content.plain_text import text_template
 from shared.domain.content.seen import nothing_to_see
 from shared.domain.content.templates import RECIPIENT, InvalidTemplateError, Template, TemplateKind, variables
+from shared.domain.lanes.meanings import in_words
 
 Open = Annotated[bool, typer.Option("--open", help="Show it in the browser, in the widths of a phone and a desktop.")]
 Values = Annotated[
@@ -118,7 +119,7 @@ def _give(ctx: typer.Context, found: Mapping[str, Any], title: str, *, show: boo
 def _shown(found: Mapping[str, Any], title: str) -> PreviewedMessage:
     heads = [(name, str(found.get(field) or "")) for name, field in HEADS]
     skip, error = found.get("skip"), found.get("error")
-    fault = f"It is not sent: {skip or error}" if skip or error else ""
+    fault = f"It is not sent: {in_words(str(skip or error))}" if skip or error else ""
     html, text = (str(found.get(part) or "") for part in ("html", "text"))
     return PreviewedMessage(title, heads, html, text, found.get(SEGMENTS), fault)
 

@@ -9,6 +9,7 @@ from cli.client import connect, path_of
 from cli.errors import Misused
 from cli.files import json_of, text_of
 from cli.output import Json, emit, emit_or_say, say, tables
+from cli.sending.hours import Within, hours_of, hours_words
 from cli.sending.messages import channel_option
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
@@ -37,7 +38,8 @@ def show(ctx: typer.Context, prefix: Prefix, json: Json = False) -> None:
     say(f"policy {found.get('prefix')}, version {found.get('version')}")
     for name, value in found.items():
         if name not in ("prefix", "version", *TEXTS) and value is not None:
-            say(f"  {name.replace('_', ' ')}: {', '.join(value) if isinstance(value, list) else value}")
+            shown = hours_words(found) if name == "hours" else value
+            say(f"  {name.replace('_', ' ')}: {', '.join(shown) if isinstance(shown, list) else shown}")
     for name in TEXTS:
         for line in str(found.get(name) or "").splitlines():
             say(f"  {name.replace('_', ' ')} | {line}")
@@ -63,6 +65,7 @@ def set_policy(
     line: Annotated[Path | None, typer.Option(metavar="FILE", help=f"HTML of one event. {_FILE}")] = None,
     line_text: Annotated[Path | None, typer.Option(metavar="FILE", help=f"Text of one event. {_FILE}")] = None,
     unsubscribe: Annotated[bool, typer.Option("--unsubscribe", help="Offer a link to leave these digests.")] = False,
+    hours: Within = "",
     json: Json = False,
 ) -> None:
     """Create or replace a policy as a whole. An option that is left out has its default."""
@@ -78,6 +81,7 @@ def set_policy(
         "line": _text(line),
         "line_text": _text(line_text),
         "unsubscribe": unsubscribe,
+        **hours_of(hours),
     }
     given = {name: value for name, value in options.items() if value}
     if file is not None and given:

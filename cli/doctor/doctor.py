@@ -251,6 +251,10 @@ def _singles(patient: Patient) -> list[Finding]:
     return account.singles(patient.settings)
 
 
+def _warmups(patient: Patient) -> list[Finding]:
+    return account.warmups(patient.settings, patient.clock.now())
+
+
 def _address(patient: Patient) -> list[Finding]:
     import urllib3  # noqa: PLC0415 - loads when needed
 
@@ -316,6 +320,7 @@ CHECKS: Final = (
     Check("concurrency", _concurrency),
     Check("tables", _writes),
     Check("single messages", _singles),
+    Check("warm-up", _warmups, local=True),
     *_of_providers(deployed=False),
     Check("secrets", look, local=True),
     Check("identities", identities, local=True),

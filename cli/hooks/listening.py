@@ -145,16 +145,18 @@ def _round(api: ApiClient, name: str, forwarder: Forwarder, *, json: bool) -> bo
         done = forwarder.post(item)
         body = {"status": done.status, "ms": done.ms, "answer": done.answer}
         api.post(path_of(HOOKS, name, path_of("pending", str(item["id"]), "/done")), body, again=True)
-        _show(item, done, json=json)
+        _show(item, done, name, json=json)
         if forwarder.forwards:
             tell(f"{item['id']}: {_became(done, name, str(item['id']))}")
     return bool(items)
 
 
-def _show(item: Document, done: Forwarded, *, json: bool) -> None:
+def _show(item: Document, done: Forwarded, hook: str, *, json: bool) -> None:
     body: Any = codec.loads(str(item["body"]))
     if json:
-        emit({"id": item["id"], "type": item["type"], "status": done.status, "body": body})
+        answered = {"status": done.status, "ms": done.ms, "answer": done.answer}
+        again = _again(hook, str(item["id"]))
+        emit({"id": item["id"], "type": item["type"], **answered, "retry": again, "body": body})
         return
     events = body["data"] if body.get("type") == "batch" else [body]
     for event in events:
@@ -169,4 +171,9 @@ def _became(done: Forwarded, hook: str, delivery: str) -> str:
     said = f"answered {done.status} in {done.ms} ms" if done.status else "no answer"
     if HTTPStatus.OK <= done.status < HTTPStatus.MULTIPLE_CHOICES:
         return said
-    return f"{said}; while this listens, post it again:  posthaste hook retry {hook} {delivery}"
+    return f"{said}; while this listens, post it again:  {_again(hook, delivery)}"
+
+
+def _again(hook: str, delivery: str) -> str:
+    """Return the command that posts a delivery again."""
+    return f"posthaste hook retry {hook} {delivery}"

@@ -15,6 +15,7 @@ from cli.operating.accounts import Account, kind_wanted
 from cli.operating.door import OperatorClient, door, timed
 from cli.operating.stopping import jobs_of_key, stop_of_key
 from cli.output import Json, counted, emit, emit_all, moment, say, surroundings, table, tell
+from shared.domain.access.proofs import Proof
 from shared.domain.accounts import Scope, is_key_id
 from shared.domain.jobs.job import MAIL
 from shared.ports import Clock
@@ -40,12 +41,31 @@ def create_key(
     ] = False,
     name: Annotated[str, typer.Option(help="For people.")] = "",
     expires: Annotated[
-        str, typer.Option(metavar="WHEN", help="30d, 12h, 8w, or a date such as 2027-01-31 (UTC). Default: never.")
+        str,
+        typer.Option(
+            metavar="WHEN",
+            help="30d, 12h, 8w, or a date such as 2027-01-31 (UTC). Default: after max_key_days of the settings.",
+        ),
     ] = "",
     scope: Annotated[
         list[Scope] | None,
-        typer.Option(help="A scope of the key. Repeatable. Default: all; for a test or team key, all but admin."),
+        typer.Option(
+            help="A scope of the key. Repeatable. Default: send, read, admin; for a test or team key, send, read."
+        ),
     ] = None,
+    network: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CIDR", help="A network that the key may be used from: 192.0.2.0/24. Repeatable. Default: all."
+        ),
+    ] = None,
+    proof: Annotated[
+        Proof,
+        typer.Option(help="What each request needs: the key, an access token of POST /oauth/token, or a signature."),
+    ] = Proof.KEY,
+    public_key: Annotated[
+        str, typer.Option(metavar="BASE64", help="With --proof signature: the 32 bytes of an Ed25519 public key.")
+    ] = "",
     stage: Stage = "",
     aws: Aws = False,
     json: Json = False,
@@ -53,7 +73,11 @@ def create_key(
     """Create an API key. Its text is shown once, here: only its hash is stored."""
     until = _expiry(expires, surroundings(ctx).clock.now())
     kind = kind_wanted(test=test, team=team)
-    body = {"account": account, "kind": kind.value, "name": name, "scopes": scope or None, "expires": until}
+    body: dict[str, Any] = {"account": account, "kind": kind.value, "name": name, "scopes": scope or None}
+    body |= {"expires": until} if until else {}
+    body |= {"networks": network} if network else {}
+    body |= {"proof": proof.value} if proof is not Proof.KEY else {}
+    body |= {"public_key": public_key} if public_key else {}
     with door(ctx, stage, aws=aws) as (client, _):
         made = client.post("/keys/create", body)
     secret, key = made["key"], _row(made["made"])
@@ -61,8 +85,9 @@ def create_key(
         emit({"key": secret, **key})
         return
     say(secret)
-    until_text = f", valid until {key['expires_at']}" if until else ""
-    tell(f"key {key['key_id']} of {key['account_id']}{until_text}: shown once, keep it now")
+    shown = "this is its keyid, and no secret" if public_key else "shown once, keep it now"
+    until_text = f", valid until {key['expires_at']}" if key["expires_at"] else ""
+    tell(f"key {key['key_id']} of {key['account_id']}{until_text}: {shown}")
 
 
 @key_app.command("list")
@@ -73,8 +98,9 @@ def list_keys(ctx: typer.Context, account: Account, stage: Stage = "", aws: Aws 
     if json:
         emit_all(rows)
         return
-    shown = [{**row, "scopes": ",".join(row["scopes"])} for row in rows]
-    columns = ("key_id", "kind", "scopes", "created_at", "last_used_at", "expires_at", "name")
+    shown = [{**row, **{name: ",".join(row.get(name, ())) for name in ("scopes", "networks")}} for row in rows]
+    dates = ("created_at", "last_used_at", "last_used_from", "expires_at")
+    columns = ("key_id", "kind", "scopes", *dates, "networks", "proof", "name")
     table(columns, shown, empty=f"no keys: make one with `posthaste key create {account}`")
 
 
@@ -100,6 +126,34 @@ def expire_key(
     else:
         ends = f"until {key['expires_at']}" if until else "until it is revoked"
         say(f"key {key_id} of {key['account_id']} is valid {ends}")
+
+
+@key_app.command("networks")
+def restrict_key(
+    ctx: typer.Context,
+    account: Account,
+    key_id: KeyId,
+    networks: Annotated[
+        list[str] | None, typer.Argument(metavar="[CIDR]...", help="192.0.2.0/24, 2001:db8::/48, 192.0.2.7")
+    ] = None,
+    *,
+    everywhere: Annotated[bool, typer.Option("--everywhere", help="The key may be used from all networks.")] = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Set the networks that an API key may be used from. All others get 403, within 30 seconds."""
+    _check(key_id)
+    if bool(networks) is everywhere:
+        raise Misused("name the networks of the key, or --everywhere")
+    with door(ctx, stage, aws=aws) as (client, _):
+        body = {"account": account, "networks": networks or []}
+        key = _row(client.send("POST", f"/keys/{key_id}/networks", body))
+    if json:
+        emit(key)
+    else:
+        whence = ", ".join(key["networks"]) or "every network"
+        say(f"key {key_id} of {key['account_id']} may be used from {whence}")
 
 
 @key_app.command("rotate")
@@ -243,7 +297,13 @@ def _note_stopped(names: list[str], job: Mapping[str, Any], *, json: bool) -> No
 
 
 def _row(key: Mapping[str, Any]) -> dict[str, Any]:
-    return timed(key, "created_at", "expires_at", "last_used_at")
+    """Return a key as the commands write it. A function of an older version names no networks."""
+    return timed(
+        {"networks": [], "last_used_from": "", "proof": Proof.KEY.value, **key},
+        "created_at",
+        "expires_at",
+        "last_used_at",
+    )
 
 
 def _check(key_id: str) -> None:

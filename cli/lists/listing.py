@@ -123,6 +123,8 @@ def show_problems(upload: Mapping[str, Any]) -> None:
     say(f"{accepted} of {counted(upload.get('rows') or 0, 'row')}{_aside(upload)}")
     for text in lacking(upload):
         say(text)
+    if upload.get("price") is not None:
+        say(f"price: about {upload['price']:,}, by the operators' prices")
     errors = upload.get("errors")
     found = [as_shown(e) for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
     if found:

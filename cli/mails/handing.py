@@ -4,7 +4,7 @@ import json as codec
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Final
@@ -35,6 +35,7 @@ class MailPlan:
         to: destinations.
         options: of each destination: `schedule_at`, `metadata`.
         expires_at: RFC 3339; empty: as late as it may.
+        labels: its `reference` and `tags`.
     """
 
     file: Path
@@ -42,18 +43,19 @@ class MailPlan:
     to: tuple[str, ...]
     options: Mapping[str, Any]
     expires_at: str
+    labels: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def query(self) -> str:
         """The envelope as a query; empty if a query cannot say it."""
         found = urlencode([("mail_from", self.sender), *(("rcpt_to", x) for x in self.to)])
-        return "" if self.options or self.expires_at or len(found) > QUERY else found
+        return "" if self.options or self.expires_at or self.labels or len(found) > QUERY else found
 
     @property
     def envelope(self) -> bytes:
         """The envelope as JSON."""
         destinations = [{"address": address, **self.options} for address in self.to]
-        body: dict[str, Any] = {"mail_from": self.sender, "destinations": destinations}
+        body: dict[str, Any] = {"mail_from": self.sender, "destinations": destinations, **self.labels}
         return codec.dumps(body | ({"expires_at": self.expires_at} if self.expires_at else {})).encode()
 
 

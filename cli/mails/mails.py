@@ -14,6 +14,7 @@ from cli.errors import Misused, Unreachable
 from cli.mails.handing import MailPlan, handed, readable
 from cli.options import pairs
 from cli.output import Json, counted, emit, moment, say, surroundings, tables
+from shared.domain.lanes.meanings import in_words
 from shared.domain.mails.mail import MAX_DESTINATIONS
 
 app = typer.Typer(help="Mails: finished messages (RFC 5322), sent as they are.", no_args_is_help=True)
@@ -36,6 +37,8 @@ def send(
     metadata: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Kept with each destination. Repeatable.")
     ] = None,
+    reference: Annotated[str, typer.Option(metavar="TEXT", help="The mail's name in your own system.")] = "",
+    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A word for the mail. Repeatable.")] = None,
     expires: Annotated[
         str, typer.Option(metavar="TIME", help="No attempt begins from then on. Default: in two days.")
     ] = "",
@@ -54,11 +57,10 @@ def send(
         raise Misused(f"a mail has at most {MAX_DESTINATIONS:,} destinations")
     around = surroundings(ctx)
     check_can_ask(around, yes=yes, json=json)
-    given = {"schedule_at": at, "metadata": pairs("--metadata", metadata or [])}
-    options = {name: value for name, value in given.items() if value}
+    options = _given(schedule_at=at, metadata=pairs("--metadata", metadata or []))
     key = idempotency_key or new_key()
     with readable(file, normalise=normalise) as message:
-        plan = MailPlan(message, sender, tuple(to), options, expires)
+        plan = MailPlan(message, sender, tuple(to), options, expires, _given(reference=reference, tags=tag))
         api = connect(ctx)
         amount = counted(len(set(to)), "destination")
         confirm(around, f"Send the mail to {amount} through {api.place}?", yes=yes, json=json)
@@ -72,6 +74,11 @@ def send(
     mail = found.get("mail_id")
     say(f"mail {mail} accepted: {counted(int(found.get('destinations') or 0), 'destination')}")
     say(f"what becomes of it:  posthaste mail show {mail}")
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """Return the fields that are not empty."""
+    return {name: value for name, value in fields.items() if value}
 
 
 @app.command("list")
@@ -95,6 +102,10 @@ def show(ctx: typer.Context, mail: MailId, json: Json = False) -> None:
     sender = found.get("mail_from") or "<>, a notification"
     say(f"mail {found.get('mail_id')} of {sender} is {found.get('state')}")
     say(f"  {counted(int(found.get('total') or 0), 'destination')}, {int(found.get('size') or 0):,} bytes")
+    if found.get("reference"):
+        say(f"  reference {found['reference']}")
+    if found.get("tags"):
+        say(f"  tags {', '.join(map(str, found['tags']))}")
     say(f"  created {found.get('created_at')}, expires {found.get('expires_at')}")
     cursor = found.get("next_cursor")
     rest = api.pages(path, {**query, "cursor": str(cursor)}, items="destinations") if cursor else ()
@@ -130,8 +141,8 @@ def result(x: Mapping[str, Any]) -> str:
     else:
         said = "fate unknown" if end == "unknown" else str(end)
     by = f" by {x['provider']}" if said and x.get("provider") else ""
-    words = f" ({x['error_detail']})" if x.get("error_detail") else ""
-    return f"{said}{by}: {error}{words}" if said and error else said + by
+    words = f": {x['error_detail']}" if x.get("error_detail") else ""
+    return f"{said}{by}: {in_words(str(error))}{words}" if said and error else said + by
 
 
 def _destination(mail: str, address: str, rest: str = "") -> str:

@@ -1,18 +1,24 @@
 """`posthaste account | sender`: operators' commands on accounts, by the operators' door."""
 
-from typing import Annotated, Any
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
 import typer
 
 from cli.deployment import Aws, Stage
 from cli.errors import Misused
 from cli.operating.door import door, timed
-from cli.output import Json, counted, emit, emit_all, emit_or_say, say, table
+from cli.output import Json, counted, emit, emit_all, emit_or_say, moment, say, table
+from cli.sending.approving import limit_words
 from shared.domain.audit import checked_reason
 from shared.domain.namespaces import KeyKind
 
 account_app = typer.Typer(help="Accounts and their status.", no_args_is_help=True)
 sender_app = typer.Typer(help="Addresses and domains an account may send from.", no_args_is_help=True)
+
+_WHOLE: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
+_PRICE: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?", re.ASCII)
 
 Account = Annotated[
     str, typer.Argument(metavar="ACCOUNT", help="The account's id (acc_…), or its name if only one has it.")
@@ -134,6 +140,26 @@ def move_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json:
         say(f"nothing is moved ({where}): the deployed version has no tables to move to; deploy this one first")
 
 
+@account_app.command("approval")
+def set_approval(
+    ctx: typer.Context,
+    account: Account,
+    above: Annotated[
+        int | None, typer.Option(metavar="ROWS", min=1, help="Lists wait above so many rows a day.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--every", help="Every list waits.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="No list waits.")] = False,
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Set from how many rows on an account's lists wait for approval. It counts at once."""
+    if sum((above is not None, every, off)) != 1:
+        raise Misused("give one of --above ROWS, --every and --off")
+    done = _changed(ctx, stage, "approval", account, aws=aws, above=None if off else above or 0)
+    emit_or_say(done, json=json, text=f"{done['account_id']}: {limit_words(done['above'])}")
+
+
 @account_app.command("region")
 def set_region(
     ctx: typer.Context,
@@ -152,6 +178,31 @@ def set_region(
         say(f"phone numbers of {owner} without a country code are read as numbers of {wanted}")
     else:
         say(f"phone numbers of {owner} need their country code")
+
+
+@account_app.command("quiet-hours")
+def set_quiet(
+    ctx: typer.Context,
+    account: Account,
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="email, sms, voice or whatsapp.")],
+    hours: Annotated[str, typer.Argument(metavar="HOURS", help='"21:00-08:00 Europe/Paris", or none.')],
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Send nothing of an account by a channel in these hours of each day, also if its requests say otherwise.
+
+    Only batches that are marked urgent, by an API key with the scope `urgent`, are sent then.
+    """
+    wanted = "" if hours.lower() == "none" else hours
+    done = _changed(ctx, stage, "quiet", account, aws=aws, channel=channel, quiet=wanted)
+    owner, text = done["account_id"], done["quiet"]
+    if json:
+        emit(done)
+    elif text:
+        say(f"{owner} sends nothing by {channel} from {text}, but for what is urgent")
+    else:
+        say(f"{owner} has no quiet hours for {channel}")
 
 
 @account_app.command("open")
@@ -177,6 +228,69 @@ def close_channel(
     else:
         say(f"within 30 seconds {owner} may no longer send by {wanted}; what is accepted is still sent")
         say(f"to stop that, too:  posthaste account suspend {owner}")
+
+
+@account_app.command("limit")
+def limit_account(
+    ctx: typer.Context,
+    account: Account,
+    *,
+    key: Annotated[str, typer.Option("--key", metavar="KEY_ID", help="One of the account's API keys, not all.")] = "",
+    email: Annotated[str, typer.Option(metavar="LIMIT", help="E-mails: 10000/day, none, or default.")] = "",
+    sms: Annotated[str, typer.Option(metavar="LIMIT", help="Segments of SMS.")] = "",
+    voice: Annotated[str, typer.Option(metavar="LIMIT", help="Calls.")] = "",
+    whatsapp: Annotated[str, typer.Option(metavar="LIMIT", help="WhatsApp messages.")] = "",
+    messages: Annotated[str, typer.Option(metavar="LIMIT", help="Messages of all channels together.")] = "",
+    price: Annotated[str, typer.Option(metavar="LIMIT", help="Their price: 20.50/day.")] = "",
+    countries: Annotated[str, typer.Option(metavar="CODES", help="To whose numbers it may send: DE,AT, or all.")] = "",
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Set what an account may spend in a UTC day. Without limits: show them, and what is used today."""
+    given = {"email": email, "sms": sms, "voice": voice, "whatsapp": whatsapp, "messages": messages, "price": price}
+    limits = {name: limit_of(name, text) for name, text in given.items() if text}
+    codes = _codes(countries) if countries else None
+    changes = bool(limits or countries)
+    of = {"account": account, "key": key}
+    with door(ctx, stage, aws=aws) as (client, _):
+        if changes:
+            found = client.send("POST", "/accounts/limits", {**of, "limits": limits, "countries": codes})
+        else:
+            found = client.get("/accounts/limits", of)
+    shown = {**found, "resets_at": moment(found["resets_at"])}
+    if json:
+        emit(shown)
+    else:
+        _show_limits(shown, changed=changes)
+
+
+def _codes(text: str) -> list[str]:
+    """Return the codes of countries; none if all are allowed."""
+    return [x for x in text.upper().replace(" ", "").split(",") if x not in ("", "ALL")]
+
+
+def _show_limits(found: Mapping[str, Any], *, changed: bool) -> None:
+    """Print limits for people. `changed`: this command has set some."""
+    whose = f"key {found['key_id']}" if found["key_id"] else found["account_id"]
+    rows = [{**row, "default": "yes" if row["default"] else ""} for row in found["items"]]
+    table(("limit", "most", "used", "default"), rows, empty=f"{whose} has no limits of its own")
+    if found["countries"]:
+        say(f"it may send to numbers of {', '.join(found['countries'])}")
+    if changed:
+        say(f"these limits of {whose} hold within 30 seconds; the day ends at {found['resets_at']}")
+
+
+def limit_of(name: str, text: str) -> int | float | str:
+    """Return a limit as the door takes it: a number, `none` or `default`; Misused for anything else."""
+    number, _, per = text.partition("/")
+    if text in ("none", "default"):
+        return text
+    form = _PRICE if name == "price" else _WHOLE
+    if per not in ("", "day") or form.fullmatch(number) is None:
+        example = "20.50/day" if name == "price" else "10000/day"
+        raise Misused(f"--{name} is a number a day, such as {example}, or none, or default")
+    return float(number) if name == "price" else int(number)
 
 
 @sender_app.command("add")

@@ -9,7 +9,7 @@ import typer
 
 from cli.client import connect
 from cli.deployment import Aws, Stage
-from cli.errors import Misused
+from cli.errors import ExitCode, Misused
 from cli.operating.accounts import kind_wanted
 from cli.operating.door import OperatorClient, door
 from cli.output import Json, emit_all, moment, table
@@ -17,15 +17,22 @@ from shared.domain.audit import EVERYONE, Act
 from shared.domain.namespaces import KeyKind
 
 COLUMNS: Final = ("at", "action", "subject", "actor", "more")
+VERIFY: Final = "verify"
+VERIFIED: Final = ("log", "entries", "seals", "sealed_until", "digest", "result")
 PAGE: Final = 1000
 Row = dict[str, Any]
 
 
 def show(
     ctx: typer.Context,
-    account: Annotated[
-        str, typer.Argument(metavar="[ACCOUNT]", help="An account's id or name; default: the whole deployment's log.")
-    ] = "",
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[verify] [ACCOUNT]",
+            help="An account's id or name; default: the whole deployment's log. `verify` compares the log with its "
+            "seals, and names the first entry that was removed, changed or inserted.",
+        ),
+    ] = None,
     action: Annotated[str, typer.Option(help="Only entries of this kind, for example job.stopped.")] = "",
     *,
     actor: Annotated[
@@ -48,9 +55,15 @@ def show(
 
     The log shows the name of a key, if it has one and still exists.
     """
+    verify, account = _meant(words)
     _check_action(action)
     kind = kind_wanted(test=test, team=team)
     _check_whose(account, kind, everything=everything, mine=mine)
+    if verify:
+        _check_verified(kind, action + actor, mine=mine)
+        with door(ctx, stage, aws=aws) as (client, _):
+            _verify(client, account, everything=everything, json=json)
+        return
     if mine:
         rows = list(islice((row for row in _by_the_api(ctx, action, kind) if actor in ("", row["actor"])), limit))
     else:
@@ -61,10 +74,54 @@ def show(
     if json:
         emit_all(rows)
         return
+    _print(rows, action, actor, everything=everything)
+
+
+def _print(rows: list[Row], action: str, actor: str, *, everything: bool) -> None:
+    """Print entries as a table. `action` and `actor`: of the filters; empty: none."""
     columns = COLUMNS if not everything else (COLUMNS[0], "account", *COLUMNS[1:])
     shown = [{**row, "account": _whose(row), "actor": _actor(row), "more": _more(row)} for row in rows]
     narrowed = "".join((f" of kind {action}" if action else "", f" by {actor}" if actor else ""))
     table(columns, shown, empty=f"no entries{narrowed}")
+
+
+def _meant(words: list[str] | None) -> tuple[bool, str]:
+    """Return whether logs are verified, and the account's id or name; Misused for more words."""
+    given = words or []
+    verify = given[:1] == [VERIFY]
+    named = given[1:] if verify else given
+    if len(named) > 1:
+        raise Misused("name one account")
+    return verify, next(iter(named), "")
+
+
+def _check_verified(kind: KeyKind, filters: str, *, mine: bool) -> None:
+    """Refuse options that do not go with `verify`. `filters`: of entries; empty: there are none."""
+    if mine or filters or kind is not KeyKind.LIVE:
+        raise Misused("`posthaste audit verify` compares whole logs, of all keys: it takes --all, and no filter")
+
+
+def _verify(client: OperatorClient, account: str, *, everything: bool, json: bool) -> None:
+    """Compare logs with their seals, and print what was found; the exit code is 1 if one is not as it was sealed."""
+    names = [account]
+    if everything:
+        names = ["", *(x["account_id"] for x in client.get("/accounts")["items"])]
+    rows = [row for name in names for row in client.get("/audit/verify", {"account": name})["items"]]
+    if json:
+        emit_all(rows)
+    else:
+        table(VERIFIED, [_verified(row) for row in rows], empty="no logs")
+    if not all(row["whole"] and row["finding"] is None for row in rows):
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _verified(row: Row) -> Row:
+    fault = row["finding"]
+    result = "as it was sealed" if row["whole"] else "not looked at to its end: try again"
+    if fault:
+        result = f"{fault['fault']}: {fault['place'] or 'an entry'} at {moment(fault['at'])}"
+    until = moment(row["sealed_until"]) if row["sealed_until"] else "not sealed yet"
+    return {**row, "sealed_until": until, "result": result, "digest": (row["digest"] or "")[:16]}
 
 
 def _check_action(action: str) -> None:

@@ -36,6 +36,8 @@ COLUMNS: Final = (
     "breaker",
     "reason",
     "since",
+    "full_until",
+    "warmup",
 )
 MAX_SECRET: Final = 65_536
 """Bytes, the limit of Secrets Manager."""
@@ -59,7 +61,13 @@ def _row(item: Mapping[str, Any]) -> dict[str, Any]:
     breaker = item["breaker"]
     paused = "paused" if item["paused"] else None
     shown = {"breaker": breaker["state"], "reason": breaker["reason"], "since": breaker["since"], "paused": paused}
-    return {**item, **shown}
+    return {**item, **shown, "warmup": next((_warmup(q) for q in item.get("quotas", ()) if q.get("warmup")), None)}
+
+
+def _warmup(quota: Mapping[str, Any]) -> str:
+    """Return the day of a warm-up, and its size."""
+    found = quota["warmup"]
+    return f"day {found['day']} of {found['days']}: {quota['messages']:,}"
 
 
 @app.command("set")

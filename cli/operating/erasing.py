@@ -14,6 +14,10 @@ from cli.progress.meters import meter
 
 DONE: Final[Mapping[str, tuple[str, str]]] = {
     "recipients blanked": ("rows of lists and batches", "emptied; their messages still count"),
+    "texts of providers removed": (
+        "texts of providers about messages to this person",
+        "deleted; results and codes stay",
+    ),
     "contents of single messages blanked": ("messages to this person alone", "content emptied"),
     "copies (cc, bcc) removed": ("messages with this person in copy", "copy removed"),
     "suppressions hashed": ("suppressions", "address replaced by its hash; still respected"),

@@ -1,7 +1,7 @@
 """`posthaste batch …`: send one message to many recipients over the HTTP API, and follow its progress."""
 
 import json as codec
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.utils import getaddresses
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -12,8 +12,10 @@ from cli.asking import Yes, check_can_ask, confirm
 from cli.client import ApiClient, connect, new_key, path_of
 from cli.errors import Misused, Unreachable
 from cli.files import text_of
+from cli.options import pairs
 from cli.output import Json, counted, emit_or_say, say, surroundings, tell
 from cli.sending import jobs, reading
+from cli.sending.hours import Within, hours_of
 from cli.sending.messages import channel_option
 from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
 from shared.domain.channels.channel import Channel
@@ -44,6 +46,16 @@ def send(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="The body as HTML.")] = None,
     text: Annotated[Path | None, typer.Option(metavar="FILE", help="The body as plain text.")] = None,
     name: Annotated[str, typer.Option(help="The batch's name, for people.")] = "",
+    template: Annotated[
+        str, typer.Option(metavar="ID", help="A stored template, in place of --subject, --html and --text.")
+    ] = "",
+    param: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A value of the template. Repeatable.")
+    ] = None,
+    reference: Annotated[str, typer.Option(metavar="TEXT", help="The batch's name in your own system.")] = "",
+    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A word for the batch. Repeatable.")] = None,
+    metadata: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Your own data. Repeatable.")] = None,
+    hours: Within = "",
     idempotency_key: Annotated[
         str, typer.Option(metavar="KEY", help="Repeat an earlier call with its key: nothing is sent twice.")
     ] = "",
@@ -53,6 +65,8 @@ def send(
     json: Json = False,
 ) -> None:
     """Send a batch, from a JSON file or from --from, --to-file, --subject and --html or --text.
+
+    With --template, a stored template says it, with a value of --param for each placeholder.
 
     By another --channel than e-mail, --to-file names phone numbers and --text is what is sent or said.
 
@@ -65,17 +79,21 @@ def send(
         "--html": html,
         "--text": text,
         "--name": name,
+        "--template": template,
+        "--param": param,
+        "--reference": reference,
+        "--tag": tag,
+        "--metadata": metadata,
+        "--hours": hours,
     }
     around = surroundings(ctx)
-    if file:
-        _check_none(given)
     by = channel_of(channel)
     if file:
+        _check_none(given)
         body = _body_of_file(file)
-    elif by.numbers:
-        body = _body_of_text(by, to_file, text, given)
     else:
-        body = _body_of_options(sender, to_file, subject, html, text, name)
+        body = _body_of_texts(by, to_file, html, text, given)
+    body |= hours_of(hours) | _labels(reference, tag or [], metadata or [])
     key = _key(idempotency_key)
     check_can_ask(around, yes=yes, json=json)
     api = connect(ctx)
@@ -164,6 +182,38 @@ def _amounts(answer: Mapping[str, Any]) -> str:
     parts += [f"{skipped:,} skipped"] if skipped else []
     parts += [counted(duplicates, "duplicate")] if duplicates else []
     return ", ".join(parts)
+
+
+def _body_of_texts(
+    by: Channel, to_file: Path | None, html: Path | None, text: Path | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    if given["--template"] or given["--param"]:
+        return _body_of_template(by, to_file, given)
+    if by.numbers:
+        return _body_of_text(by, to_file, text, given)
+    return _body_of_options(given["--from"], to_file, given["--subject"], html, text, given["--name"])
+
+
+def _body_of_template(by: Channel, to_file: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a batch that a stored template says."""
+    others = ("--subject", "--html", "--text") + (("--from",) if by.numbers else ())
+    if strange := [option for option in others if given[option]]:
+        raise Misused(f"{', '.join(strange)} cannot be given with --template")
+    if to_file is None or not given["--template"]:
+        raise Misused("give --template, and --to-file with it")
+    return _of_template(by, _recipients(to_file), given)
+
+
+def _of_template(by: Channel, to: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    body = {"template_id": given["--template"], "to": to, "params": pairs("--param", given["--param"] or ())}
+    options = {"name": given["--name"], "from": given["--from"], "channel": by.name if by.numbers else ""}
+    return body | {field: value for field, value in options.items() if value}
+
+
+def _labels(reference: str, tags: Sequence[str], metadata: Sequence[str]) -> dict[str, Any]:
+    """Return what the batch's owner calls it; what is not given is left out."""
+    given = {"reference": reference, "tags": list(tags), "metadata": pairs("--metadata", metadata)}
+    return {name: value for name, value in given.items() if value}
 
 
 def _recipients(to_file: Path) -> list[str]:

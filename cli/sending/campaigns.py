@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.asking import Yes, check_can_ask, confirm
+from cli.asking import Yes, check_can_ask
 from cli.client import connect, path_of
 from cli.errors import ExitCode, Failed, Misused
 from cli.files import text_of
@@ -14,13 +14,13 @@ from cli.lists import listing
 from cli.lists.checking import Expected, check_list
 from cli.lists.listing import Duplicates
 from cli.lists.sources import UTF8, as_csv, names_utf8
-from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tables
+from cli.output import Json, counted, emit, say, surroundings, tables
 from cli.sending import jobs, managing
+from cli.sending.hours import Within, hours_of
 from cli.sending.managing import At, CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
 from cli.sending.moments import check_time
 from cli.sending.running import Plan, Runner
-from cli.sending.words import left_of
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
 
@@ -70,6 +70,7 @@ def run(
     ] = None,
     drop_duplicates: Annotated[bool, typer.Option(hidden=True)] = False,
     at: At = "",
+    hours: Within = "",
     yes: Yes = False,
     json: Json = False,
 ) -> None:
@@ -83,6 +84,7 @@ def run(
     body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel}
     if credential:
         body["credential_id"] = credential
+    body |= hours_of(hours)
     body |= _message(channel, template, text, stored, subject=subject, sender=sender, reply_to=reply_to)
     chosen = Duplicates.DROP if drop_duplicates else duplicates
     known = {"region": region.upper(), "recipient_column": column, "strict": strict}
@@ -175,18 +177,3 @@ def problems(
 
 
 jobs.add_to(app, "campaign", "campaigns", log="/messages", stats="/stats")
-
-
-@app.command("override-bounce-guard")
-def override_guard(ctx: typer.Context, campaign: CampaignId, yes: Yes = False, json: Json = False) -> None:
-    """Turn off the bounce guard of a campaign permanently. Then run `campaign resume`."""
-    around = surroundings(ctx)
-    check_can_ask(around, yes=yes, json=json)
-    api = connect(ctx)
-    if not yes:
-        left = counted(left_of(api.get(_path(campaign, "/stats")).get("counts")), "message")
-        asked = f"Turn off the bounce guard of this campaign of {api.place} for good, with {left} left?"
-        confirm(around, asked, yes=yes, json=json)
-    answer = api.post(_path(campaign, "/override-bounce-guard"), again=True)
-    text = f"campaign {campaign} is sent whatever bounces; go on:  posthaste campaign resume {campaign}"
-    emit_or_say(answer, json=json, text=text)

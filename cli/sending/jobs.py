@@ -17,6 +17,7 @@ from cli.sending import exports
 from cli.sending.running import how_to_send
 from cli.sending.words import UNSENT, left_of, state_words
 from shared.domain.jobs.states import JobState, MessageState, Status
+from shared.domain.lanes.meanings import in_words
 from shared.ports import Clock
 
 PATIENCE: Final = 300.0
@@ -174,6 +175,28 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         jobs.ask(ctx, name, twice + "Send up to {amount} of {what} again", wanted, yes=yes, json=json)
         jobs.again(ctx, name, "/retry", body, json=json)
 
+    _add_override(app, jobs)
+
+
+def _add_override(app: typer.Typer, jobs: _Jobs) -> None:
+    kind = jobs.kind
+
+    @app.command(
+        "override-bounce-guard",
+        help=f"Turn off the bounce guard of a {kind} permanently. Then run `{kind} resume`.",
+    )
+    def override_guard(ctx: typer.Context, name: Name, yes: Yes = False, json: Json = False) -> None:
+        around = surroundings(ctx)
+        check_can_ask(around, yes=yes, json=json)
+        api = connect(ctx)
+        if not yes:
+            left = counted(left_of(api.get(path_of(jobs.root, name, jobs.stats)).get("counts")), "message")
+            asked = f"Turn off the bounce guard of this {kind} of {api.place} for good, with {left} left?"
+            confirm(around, asked, yes=yes, json=json)
+        answer = api.post(path_of(jobs.root, name, "/override-bounce-guard"), again=True)
+        text = f"{kind} {name} is sent whatever bounces; go on:  posthaste {kind} resume {name}"
+        emit_or_say(answer, json=json, text=text)
+
 
 def _scheduled(found: Mapping[str, Any], now: float) -> str:
     """Return until when stopped messages wait after a resume, as a sentence; empty if they are sent at once.
@@ -245,7 +268,7 @@ def _shown(line: Mapping[str, Any], job: str) -> dict[str, Any]:
 
 def _fault(line: Mapping[str, Any]) -> str:
     twice = "may have arrived twice" if line.get("may_duplicate") else ""
-    return "; ".join(x for x in (line.get("error") or "", twice) if x)
+    return "; ".join(x for x in (in_words(str(line.get("error") or "")), twice) if x)
 
 
 def _to_include(include: list[str] | None) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from cli.errors import ExitCode, Failed
 from cli.lists.listing import recipients_of
 from cli.options import pairs
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, table, tables, tell
+from cli.sending.hours import ANY, Within, hours_of, hours_words, until_words
 from cli.sending.moments import check_time
 from cli.sending.running import Runner, how_to_send, question
 from cli.sending.words import (
@@ -111,6 +112,7 @@ def _facts(api: ApiClient, found: Mapping[str, Any], stats: Mapping[str, Any]) -
     yield "name", text_of_field(found, "name")
     yield "test", trial_words(found)
     yield "credential", f"{found.get('credential_id')} ({found.get('channel')})"
+    yield "hours", hours_words(found)
     yield "template", copied
     for name in ("from", "reply_to", "subject"):
         yield name.replace("_", " "), text_of_field(said, name)
@@ -118,9 +120,20 @@ def _facts(api: ApiClient, found: Mapping[str, Any], stats: Mapping[str, Any]) -
     yield "variables", _listed(found.get("variables"))
     yield "list", _list_words(api, found)
     yield "missing", _listed(found.get("missing"))
+    yield from _approval_facts(found)
     if stats:
         yield from _job_facts(stats)
     yield "created", text_of_field(found, "created_at")
+
+
+def _approval_facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    asked, decided = found.get("approval") or {}, found.get("decision") or {}
+    if asked:
+        how = text_of_field(asked, "reason") or f"asked by {asked.get('asked_by')} at {asked.get('asked_at')}"
+        yield "approval", f"{asked.get('state')}: {how}; posthaste campaign approve {found.get('campaign_id')}"
+    if decided:
+        reason = f": {decided['reason']}" if decided.get("reason") else ""
+        yield "approval", f"{decided.get('decision')} by {decided.get('by')} at {decided.get('at')}{reason}"
 
 
 def _listed(names: object) -> str:
@@ -134,6 +147,7 @@ def _job_facts(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "messages", f"{stats.get('total') or 0:,}: {figures(stats.get('counts'))}"
     yield "ends", ends_words(stats)
     yield "waiting for", _listed(waiting_words(x.get("waiting_for")) for x in mine)
+    yield "until", _listed(map(until_words, mine))
     yield "scheduled", _listed(x["scheduled_at"] for x in mine if x.get("waiting_for") == "scheduled")
     yield "stopped", _listed(map(stopped_words, mine))
 
@@ -181,14 +195,19 @@ def send(
     campaign: CampaignId,
     rate: Rate = 0,
     at: At = "",
+    hours: Within = "",
     watch: Annotated[bool, typer.Option("--watch", help="Then watch it until the last message.")] = False,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Send the list that is ready. Without --rate, as fast as the credential allows."""
+    """Send the list that is ready. Without --rate, as fast as the credential allows.
+
+    --hours is kept as the campaign's; "any" is for any time.
+    """
     around = surroundings(ctx)
     check_can_ask(around, yes=yes, json=json)
     check_time(at, around.clock.now())
+    change = {"hours": ANY} if hours == ANY else hours_of(hours)
     api = connect(ctx)
     found = api.get(_path(campaign))
     if not found.get("upload_id"):
@@ -198,10 +217,12 @@ def send(
     amount = recipients_of(api.get(place, {"limit": "1"}))
     asked = question(amount, found, api.place, at)
     confirm(around, asked, yes=yes, json=json, otherwise=("nothing was sent", how_to_send(campaign)))
+    if change:
+        api.patch(_path(campaign), change)
     runner = Runner(api, around, json=json)
     job = runner.send(campaign, rate, at)
-    code = runner.follow(campaign, job) if watch and not at else ExitCode.OK
-    if not (watch or at or json):
+    code = runner.follow(campaign, job) if job and watch and not at else ExitCode.OK
+    if job and not (watch or at or json):
         say(f"watch it:  posthaste campaign watch {campaign}")
     if code:
         raise typer.Exit(code)

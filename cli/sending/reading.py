@@ -7,6 +7,7 @@ import typer
 
 from cli.client import connect, path_of
 from cli.output import Json, counted, emit, say, table, tables
+from cli.sending.hours import hours_words, until_words
 from cli.sending.words import (
     ends_words,
     figures,
@@ -56,13 +57,18 @@ def show(
 def _facts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what there is to say about a batch: a name, and the words, which may be empty."""
     duplicates = found.get("duplicates")
-    for name in ("name", "channel", "from", "subject"):
+    for name in ("name", "reference", "channel", "from", "subject"):
         yield name, text_of_field(found, name)
+    yield "template", text_of_field(found, "template_id")
+    yield "tags", ", ".join(map(str, found.get("tags") or ()))
+    yield "metadata", ", ".join(f"{key}={value}" for key, value in (found.get("metadata") or {}).items())
     yield "test", trial_words(found)
     yield "messages", f"{found.get('total') or 0:,}: {figures(found.get('counts')) or 'none'}"
     yield "duplicates", f"{counted(duplicates, 'recipient')} left out" if duplicates else ""
     yield "scheduled", text_of_field(found, "scheduled_at")
+    yield "hours", hours_words(found)
     yield "waiting for", waiting_words(found.get("waiting_for"))
+    yield "until", until_words(found)
     yield "ends", ends_words(found)
     yield "stopped", stopped_words(found)
     yield "created", text_of_field(found, "created_at")

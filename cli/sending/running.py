@@ -69,7 +69,7 @@ class Runner:
             _tell_kept(campaign)
             return ExitCode.FAILED
         job = self._sent(campaign, plan)
-        return ExitCode.OK if plan.at else self.follow(campaign, job)
+        return ExitCode.OK if plan.at or not job else self.follow(campaign, job)
 
     def _readied(self, plan: Plan, made: Mapping[str, Any], *, ask: bool) -> bool:
         """Have the list read, and ask; return whether to send. A campaign whose list cannot be used goes again."""
@@ -153,7 +153,7 @@ class Runner:
             tell("nothing was sent, and the campaign is deleted again")
 
     def send(self, campaign: str, rate: float, at: str = "") -> str:
-        """Send a campaign's list; return the job's id.
+        """Send a campaign's list; return the job's id, empty if it waits for approval.
 
         Args:
             rate: messages per second, 0 for the credential's own.
@@ -169,6 +169,11 @@ class Runner:
                 tell(f"it may be sending already. Before another run, check: posthaste campaign show {campaign}")
             raise
         job = str(answer.get("job_id", ""))
+        if answer.get("waiting_for"):
+            self._tell(
+                f"it waits for the approval of another key or person: posthaste campaign approve {campaign}", answer
+            )
+            return ""
         if at:
             self._tell(f"scheduled for {at}; posthaste schedule cancel {job} takes it back", answer)
         else:

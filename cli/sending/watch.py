@@ -18,6 +18,7 @@ from rich.text import Text
 from cli.errors import Failed
 from cli.output import clean, counted, emit, say
 from cli.progress.polling import asked
+from cli.sending.hours import until_words
 from cli.sending.words import left_of, state_words, waiting_words
 from shared.domain.jobs.states import JobState, MessageState
 from shared.ports import Clock
@@ -44,6 +45,7 @@ class JobProgress:
         rate: messages per second that it may send, 0 if that is not known.
         eta: when its last message goes out, as the API says, or empty.
         stop_reason: why it was last stopped, or empty.
+        until: when its hours open, RFC 3339, or empty.
     """
 
     state: str
@@ -52,6 +54,7 @@ class JobProgress:
     rate: float = field(default=0.0, compare=False)
     eta: str = field(default="", compare=False)
     stop_reason: str = field(default="", compare=False)
+    until: str = field(default="", compare=False)
 
     @property
     def total(self) -> int:
@@ -67,6 +70,12 @@ class JobProgress:
     def words(self) -> str:
         """The state for people."""
         return state_words(self.state, left_of(self.counts), scheduled=self.waiting_for == "scheduled")
+
+    def waits(self, now: float) -> str:
+        """Return what it waits for, for people; empty if for nothing. `now`: Unix seconds."""
+        until = f", until {by_the_clock(self.until, now)}" if self.until else ""
+        words = waiting_words(self.waiting_for)
+        return f"waiting for {words}{until}" if words else ""
 
     @property
     def finished(self) -> bool:
@@ -88,6 +97,7 @@ class JobProgress:
             float(rate) if isinstance(rate, int | float) else 0.0,
             clean(eta) if eta else "",
             clean(answer.get("stop_reason") or ""),
+            clean(until_words(answer)),
         )
 
 
@@ -148,6 +158,7 @@ def as_json(batch_id: str, name: str = "batch_id") -> Screen:
 
     def show(progress: JobProgress) -> None:
         more = {"waiting_for": progress.waiting_for} if progress.waiting_for else {}
+        more |= {"until": progress.until} if progress.until else {}
         emit({name: batch_id, "state": progress.state, "counts": progress.counts, **more})
 
     return show
@@ -158,8 +169,8 @@ def as_lines(clock: Clock) -> Screen:
 
     def show(progress: JobProgress) -> None:
         figures = "  ".join(f"{state} {n:,}" for state, n in progress.counts.items() if n)
-        words = waiting_words(progress.waiting_for)
-        waits = f"  (waiting for {words})" if words else ""
+        words = progress.waits(clock.now())
+        waits = f"  ({words})" if words else ""
         ends = f"  (ends about {by_the_clock(progress.eta, clock.now())})" if progress.eta else ""
         say(f"{progress.words:8}  {figures}{waits}{ends}")
 
@@ -187,8 +198,8 @@ class Bars:
         self._live.update(self._picture(progress), refresh=True)
 
     def _picture(self, progress: JobProgress) -> Group:
-        words = waiting_words(progress.waiting_for)
-        waits = f", waiting for {words}" if words else ""
+        words = progress.waits(self._clock.now())
+        waits = f", {words}" if words else ""
         bars = Table.grid(padding=(0, 2))
         for state, n in progress.counts.items():
             style = STYLES.get(MessageState(state), "white")

@@ -20,9 +20,11 @@ STATES: Final[Mapping[str, str]] = {
 }
 WAITS: Final[Mapping[str, str]] = {
     "scheduled": "its time",
+    "hours": "its hours",
     "credential": "another campaign to end",
     "paused": "the end of a pause",
     "breaker": "its provider, which fails",
+    "quota": "a quota, which is used up",
     "retry": "its retry to be prepared",
     "rate": "",
 }

@@ -2,8 +2,10 @@
 
 from typing import Final, TypeVar
 
+from shared.domain.spending.limits import CODE, Exceeded, sentence, shown
 from shared.engine.intake.declined import Declined, FieldFault
-from shared.web.problems import FieldError, Problem
+from shared.web.problems import FieldError, Problem, QuotaFacts
+from shared.web.views import moment
 
 T = TypeVar("T")
 SAID_ONCE: Final = frozenset({"credential_not_found", "from_not_allowed"})
@@ -15,8 +17,17 @@ def accepted(found: T | Declined, *, absent: Problem | None = None) -> T:
     if isinstance(found, Declined):
         if found.code == "not_found" and absent is not None:
             raise absent
+        if found.excess is not None:
+            raise overspent(found.excess)
         raise Problem(found.code, _detail(found), [_error(fault) for fault in found.faults])
     return found
+
+
+def overspent(excess: Exceeded) -> Problem:
+    """Return the problem of a request that would exceed a limit of the day."""
+    limit, used = (shown(excess.measure, x) for x in (excess.limit, excess.used))
+    facts = QuotaFacts(excess.measure, limit, used, moment(excess.resets_at))
+    return Problem(CODE, sentence(excess), headers={"Retry-After": str(excess.wait)}, facts=facts)
 
 
 def _detail(found: Declined) -> str:

@@ -32,7 +32,7 @@ _STYLE: Final = (
     ":root{color-scheme:light dark}"
     "body{margin:0 auto;padding:1.5rem;max-width:60rem;font:16px/1.5 system-ui,sans-serif}"
     "table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.3rem .6rem;"
-    "border-bottom:1px solid #8884}tr:target{background:#fc06}"
+    "border-bottom:1px solid #8884}td+td{overflow-wrap:anywhere}tr:target{background:#fc06}"
     "code{font:13px/1.45 ui-monospace,monospace;overflow-wrap:anywhere}"
 )
 

@@ -4,24 +4,28 @@ A log line names the operation, the account, the ids that it was about or has ma
 path, an address, a body or a key. Messages of faults may quote one, so only a fault's kind and place are logged.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
+from functions.api.access.refused import count
+from functions.api.access.tokens import FORMS as TOKEN_FORMS
 from functions.api.docs.page import FILES
-from functions.api.doors.routes import FORMS
+from functions.api.doors.routes import form_of
 from functions.api.operations import ROUTES
+from functions.api.personal import note_read, note_refused
 from functions.api.services import ApiServices, build
 from functions.early import early
 from shared.adapters import logs
 from shared.bootstrap import Deployment
 from shared.domain.ids import is_id
 from shared.web import answering, http
-from shared.web.authentication import authenticate
+from shared.web.authentication import KeyRefused, authenticate
 from shared.web.etags import kept
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import Page, Public, PublicRequest, find
+from shared.web.routing import Exchange, Page, Public, PublicRequest, find
 
 logger = logs.lines("api")
 _ROUTES: Final = (*ROUTES, *FILES)
@@ -69,18 +73,36 @@ def _answer(
         return kept(request, route.handler())
     if isinstance(route, Public):
         return route.handler(PublicRequest(request, using(), path))
-    caller = authenticate(request, route, using().accounts, using().logins)
+    services = using()
+    with _counted(services, seen):
+        if isinstance(route, Exchange):
+            return route.handler(PublicRequest(request, services, path))
+        caller = authenticate(request, route, services.keeper)
     key = caller.key
     seen |= {"account": key.account, "test": key.test, "notifier" if caller.notifier else "key_id": key.id}
     seen["about"] = [name for name in path.values() if is_id(name)]
     answer = route.answer(request, using(), caller, path)
+    note_read(using(), route, caller, path)
     made = answer.headers.get("Location", "").rpartition("/")[2]
     if is_id(made):
         seen["about"].append(made)
     return answer
 
 
+@contextmanager
+def _counted(services: ApiServices, seen: dict[str, Any]) -> Iterator[None]:
+    """Count and note a key that is refused, and let the line of the log say why."""
+    try:
+        yield
+    except KeyRefused as refused:
+        seen |= {"refused": refused.reason.value, **({"key_id": refused.key_id} if refused.key_id else {})}
+        count(services.settings.stage, refused.reason)
+        note_refused(services, refused)
+        raise
+
+
 def _problem(event: Mapping[str, Any], found: Problem, request_id: str) -> Answer:
     """Return a problem in the form of the path: clients of another service's API read no other."""
-    form = FORMS.get(http.path_of(event).strip("/"))
+    path = http.path_of(event).strip("/")
+    form = TOKEN_FORMS.get(path) or form_of(path.split("/"))
     return form.answer(found, request_id) if form is not None else http.problem(found, request_id)

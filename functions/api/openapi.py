@@ -19,12 +19,17 @@ from functions.api.tags import TAGS
 from shared.contracts import WEBHOOK_PATH
 from shared.web.authentication import SUSPENDED
 from shared.web.problems import CODES, ProblemDetails
-from shared.web.routing import Form, Nothing, Page, Public, Route, Scheme, parameters
+from shared.web.routing import Exchange, Form, Nothing, Page, Public, Route, Scheme, parameters
 
 FILE: Final = Path(__file__).parent / "openapi.json"
 PROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
 """Has the version of everything: the package, the API and the newest release in CHANGELOG.md."""
-COMMON: Final = ("unauthorized", "missing_scope", "rate_limited", "internal_error", "try_again", "malformed_request")
+OF_KEYS: Final = (
+    *("key_expired", "key_revoked", "token_expired", "proof_needed", "signature_invalid", "network_not_allowed"),
+    "missing_scope",
+)
+"""Codes that only an API key is refused with."""
+COMMON: Final = ("unauthorized", *OF_KEYS, "rate_limited", "internal_error", "try_again", "malformed_request")
 _SCHEMES: Final = {Scheme.KEY: "key", Scheme.BASIC: "notifier"}
 _IF_NONE_MATCH: Final = {
     "name": "If-None-Match",
@@ -72,8 +77,10 @@ def generate() -> Schema:
     for route in ROUTES:
         if isinstance(route, Page):
             operation = _page(route)
+        elif isinstance(route, Exchange):
+            operation = _exchange(route, refs)
         else:
-            operation = _public(route) if isinstance(route, Public) else _operation(route, schemas, refs)
+            operation = _public(route) if isinstance(route, Public) else _described(route, schemas, refs)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
     paths[WEBHOOK_PATH] = {"post": _webhook()}
     document: Schema = {
@@ -113,20 +120,53 @@ def generate() -> Schema:
 
 
 def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Schema]]:
-    routes = [r for r in ROUTES if not isinstance(r, Page | Public)]
-    inputs = dict.fromkeys([m for r in routes for m in (r.query, r.body) if m is not Nothing])
-    outputs = dict.fromkeys([*_outputs(routes), ProblemDetails, *MODELS])
+    inputs = dict.fromkeys(_inputs())
+    outputs = dict.fromkeys([*_outputs(), ProblemDetails, *MODELS])
     wanted: list[Any] = [(m, "validation") for m in inputs] + [(m, "serialization") for m in outputs]
     found, definitions = models_json_schema(wanted, ref_template=_REF)
     refs: Any = found
     return dict(definitions["$defs"]), refs
 
 
-def _outputs(routes: Iterable[Route]) -> Iterable[type[BaseModel]]:
-    for route in routes:
-        yield from (model for model in route.answers.values() if model is not Nothing)
-        if route.form is not None:
+def _inputs() -> Iterable[type[BaseModel]]:
+    for route in ROUTES:
+        if isinstance(route, Route) and not route.brief:
+            yield from (model for model in (route.query, route.body) if model is not Nothing)
+        elif isinstance(route, Exchange):
+            yield route.body
+
+
+def _outputs() -> Iterable[type[BaseModel]]:
+    for route in ROUTES:
+        if isinstance(route, Route) and route.brief:
+            continue
+        if isinstance(route, Route):
+            yield from (model for model in route.answers.values() if model is not Nothing)
+        elif isinstance(route, Exchange):
+            yield route.answer
+        if isinstance(route, Route | Exchange) and route.form is not None:
             yield route.form.model
+
+
+def _described(
+    route: Route, schemas: Mapping[str, Schema], refs: Mapping[tuple[type[BaseModel], str], Schema]
+) -> Schema:
+    return _brief(route) if route.brief else _operation(route, schemas, refs)
+
+
+def _brief(route: Route) -> Schema:
+    """Return an operation of another service without the fields, which that service's documentation describes."""
+    operation: Schema = {"operationId": route.name, "tags": [route.tag], "summary": route.summary}
+    if route.parameters:
+        operation["parameters"] = _path_parameters(route)
+    operation |= {"responses": {str(s): {"description": HTTPStatus(s).phrase} for s in route.answers}}
+    operation["responses"]["default"] = {"description": "A problem, as that service says it."}
+    operation["x-scope"] = route.scope.value
+    if route.areas:
+        operation["x-areas"] = [area.value for area in route.areas]
+    if route.body is not Nothing:
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": {}}}}
+    return operation
 
 
 def _operation(
@@ -143,6 +183,8 @@ def _operation(
         operation["security"] = [{_SCHEMES[scheme]: []} for scheme in route.schemes]
     if Scheme.KEY in route.schemes:
         operation["x-scope"] = route.scope.value
+    if route.areas:
+        operation["x-areas"] = [area.value for area in route.areas]
     if route.description:
         operation["description"] = route.description
     if route.body is not Nothing:
@@ -185,7 +227,7 @@ def _takes_input(route: Route) -> bool:
 
 def _of_callers(route: Route) -> Iterable[str]:
     """Yield the codes that depend on who calls."""
-    yield from (code for code in COMMON if code != "missing_scope" or Scheme.KEY in route.schemes)
+    yield from (code for code in COMMON if code not in OF_KEYS or Scheme.KEY in route.schemes)
     yield from route.problems
     if route.shut and Scheme.KEY in route.schemes and SUSPENDED not in route.problems:
         yield SUSPENDED
@@ -284,6 +326,23 @@ def _page(page: Page) -> Schema:
         "summary": page.summary,
         "security": [],
         "responses": {"200": {"description": "OK", "content": content}},
+    }
+
+
+def _exchange(route: Exchange, refs: Mapping[tuple[type[BaseModel], str], Schema]) -> Schema:
+    form = {"schema": refs[route.body, "validation"], "example": dict(route.example)}
+    content = {"application/x-www-form-urlencoded": form}
+    return {
+        "operationId": route.name,
+        "tags": ["Service"],
+        "summary": route.summary,
+        "description": route.description,
+        "security": [],
+        "requestBody": {"required": True, "content": content},
+        "responses": {
+            "200": {"description": "OK", **_content(route.answer, refs)},
+            **_problems(route.problems, refs, route.form),
+        },
     }
 
 

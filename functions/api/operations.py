@@ -3,11 +3,13 @@
 from typing import Final
 
 from functions.api import meta
-from functions.api.account import audit, credentials, senders, stats
+from functions.api.access import tokens
+from functions.api.access.areas import with_areas
+from functions.api.account import audit, credentials, quota, senders, stats
 from functions.api.batches import routes as batches
+from functions.api.campaigns import approvals, sending, trials
 from functions.api.campaigns import exports as campaign_exports
 from functions.api.campaigns import routes as campaigns
-from functions.api.campaigns import sending, trials
 from functions.api.digests import policies as digest_policies
 from functions.api.digests import routes as digests
 from functions.api.doors import routes as doors
@@ -27,13 +29,14 @@ from functions.api.templates import routes as templates
 from functions.api.uploads import routes as uploads
 from shared.web.routing import Operation
 
-ROUTES: Final[tuple[Operation, ...]] = (
+_ALL: Final[tuple[Operation, ...]] = (
     *batches.ROUTES,
     *logs.ROUTES,
     *campaigns.ROUTES,
     *uploads.ROUTES,
     *trials.ROUTES,
     *sending.ROUTES,
+    *approvals.ROUTES,
     *templates.ROUTES,
     *jobs.ROUTES,
     *exports.ROUTES,
@@ -52,6 +55,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *notices.ROUTES,
     *programs.ROUTES,
     *stats.ROUTES,
+    *quota.ROUTES,
     *suppressions.ROUTES,
     *guests.ROUTES,
     *senders.ROUTES,
@@ -59,5 +63,7 @@ ROUTES: Final[tuple[Operation, ...]] = (
     *unsubscribe.ROUTES,
     *credentials.ROUTES,
     *audit.ROUTES,
+    *tokens.ROUTES,
     *meta.ROUTES,
 )
+ROUTES: Final[tuple[Operation, ...]] = tuple(with_areas(_ALL))

@@ -19,7 +19,9 @@ from pydantic import (
     model_validator,
 )
 
-from functions.api.html_name import BODY, with_html
+from functions.api.batches.labels import Metadata, Params, Recipients, Reference, Tags
+from functions.api.jobs.hours import WHAT, SendingHours
+from functions.api.other_names import BODY, DATA, with_content, with_html
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import CHANNELS
@@ -86,11 +88,17 @@ Addresses = Annotated[
 class FileAttachment(Input):
     """A file attached to every message."""
 
+    model_config = ConfigDict(json_schema_extra=with_content)
+
     filename: str = Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f/\\]+$")
     content_type: str = Field(
         "application/octet-stream", max_length=127, pattern=r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$"
     )
-    data: Annotated[str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"}), AfterValidator(_base64)]
+    data: Annotated[
+        str,
+        Field(min_length=1, validation_alias=DATA, json_schema_extra={"contentEncoding": "base64"}),
+        AfterValidator(_base64),
+    ]
     content_id: str = Field(
         "", max_length=127, pattern=r"^[A-Za-z0-9_.@-]*$", description="Makes it an inline image: `<img src=cid:…>`."
     )
@@ -142,6 +150,8 @@ class NewBatch(Input):
                     "subject": "News of the week",
                     "body": "<p>Hello!</p>",
                     "text": "Hello!",
+                    "reference": "news-47",
+                    "tags": ["news"],
                 },
                 {"channel": "sms", "to": ["+14155550100"], "text": "Your parcel is here."},
                 {"channel": "voice", "to": ["+14155550100"], "voice": {"say": "Your visit is at nine."}},
@@ -156,9 +166,10 @@ class NewBatch(Input):
         description="E-mail: the sender, on the account's list: `a@example.com` or `Name <a@…>`. Other channels "
         "use the credential's sender.",
     )
-    to: Addresses = Field(
+    to: Recipients = Field(
         description="At most 5,000 recipients, as a list or separated by commas. Recipients do not see each other. "
-        "E-mail addresses, or phone numbers for the other channels."
+        "E-mail addresses, or phone numbers for the other channels. The entries of a list may be objects, with "
+        "data of the recipient's own."
     )
     subject: Line | None = Field(None, description="E-mail: needed.")
     body: Text | None = Field(
@@ -171,6 +182,21 @@ class NewBatch(Input):
     bcc: Addresses | None = Field(None, description="Only with exactly one recipient; at most 50.")
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)] | None = Field(
         None, description="For the owner. Recipients do not see it."
+    )
+    template_id: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+        None, description="A stored template, in place of `subject`, `body`, `text` and `voice`."
+    )
+    template_version: int | None = Field(None, ge=1, le=1000, description="By default the latest.")
+    params: Params | None = Field(
+        None,
+        description="Values of the template's placeholders. Each recipient needs all of them, here or of their own.",
+    )
+    reference: Reference | None = Field(None, description="The batch's name in your own system. It need not be unique.")
+    tags: Tags | None = Field(None, description="Words for the batch.")
+    metadata: Metadata | None = Field(
+        None,
+        description="Your own data, at most 4 KB as JSON. Logs, exports and webhooks repeat them for each message, as "
+        "they repeat `reference` and `tags`. No provider gets them.",
     )
     headers: dict[str, str] | None = Field(
         None,
@@ -207,6 +233,10 @@ class NewBatch(Input):
     )
     max_attempts: int = Field(6, ge=1, le=12, description="Attempts that a message may have, over all providers.")
     scheduled_at: Moment | None = Field(None, description="Not before then; within a year.")
+    hours: SendingHours | None = Field(None, description=WHAT)
+    urgent: bool = Field(
+        False, description="Send it also in the account's quiet hours. The API key needs the scope `urgent`."
+    )
     unsubscribe: bool = Field(
         False,
         description="Offer a one-click unsubscription: every message has the headers `List-Unsubscribe` and "

@@ -29,7 +29,9 @@ from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.export import ExportService
 from shared.engine.reports.message_log import MessageLog
+from shared.engine.spender import Spender
 from shared.ports import Acceptances, Clock, Dns, Files, Journal, Links, Records, Senders, Texts
+from shared.web.authentication import Doorkeeper
 
 if TYPE_CHECKING:
     from functions.api.digests.services import DigestServices
@@ -78,6 +80,8 @@ class ApiServices:
     records: Records
     intake: Intake
     acceptor: Acceptor
+    spender: Spender
+    """Counts what accounts spend."""
     acceptances: Acceptances
     control: JobControl
     schedules: Schedules
@@ -98,6 +102,11 @@ class ApiServices:
     hooks: Callable[[], "HookServices"]
     """As `campaigns`."""
 
+    @property
+    def keeper(self) -> Doorkeeper:
+        """It decides who a caller is."""
+        return Doorkeeper(self.accounts, self.logins, self.links, self.clock)
+
 
 def build(deployment: Deployment) -> ApiServices:
     """Build the services of a deployment."""
@@ -110,6 +119,7 @@ def build(deployment: Deployment) -> ApiServices:
         retrier=deployment.retrier,
         clock=clock,
         schedules=deployment.schedules,
+        spender=deployment.spender,
     )
     accounts = Accounts(
         client,
@@ -117,6 +127,7 @@ def build(deployment: Deployment) -> ApiServices:
         clock,
         audit_days=deployment.settings.audit_days,
         homes=deployment.homes,
+        rules=deployment.rules,
     )
     senders = ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock)
     suppressions = Suppressions(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
@@ -156,7 +167,9 @@ def build(deployment: Deployment) -> ApiServices:
             clock=clock,
             schedules=deployment.schedules,
             acceptances=deployment.acceptances,
+            spender=deployment.spender,
         ),
+        spender=deployment.spender,
         acceptances=deployment.acceptances,
         control=control,
         schedules=deployment.schedules,

@@ -6,6 +6,7 @@ from typing import Final
 TAGS: Final[Mapping[str, str]] = {
     "Batches": "One message to up to 5,000 recipients in one call, through the credentials of a route.",
     "Campaigns": "One message with placeholders, an uploaded list of any size, and one credential at your own rate.",
+    "Approvals": "Lists that wait until another key or person approves them.",
     "Templates": "Messages that are kept for many campaigns, with all their versions.",
     "Jobs": "Each call and each list makes a job: figures, messages, stop, resume, retry and export.",
     "Schedules": "Jobs that wait for their time.",

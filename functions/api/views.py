@@ -1,16 +1,18 @@
 """Answers as clients read them. They do not show how an item is stored."""
 
 from datetime import date
+from typing import Any
 
 from pydantic import Field
 
+from functions.api.jobs.hours import SendingHoursView, hours_view
 from functions.api.requests import SCOPES
 from shared.contracts import Settings
 from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, OnAmbiguous
 from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import KeyKind, kind_of
-from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression
+from shared.domain.recipients.suppressions import AnyReach, Reach, Suppression, SuppressionCause
 from shared.domain.stats import Day
 from shared.domain.times import Millis
 from shared.engine.jobs.progress import FREE, Headway, JobSurroundings, WaitingFor, progress
@@ -83,7 +85,12 @@ class JobView(View):
     on_ambiguous: OnAmbiguous
     rate: float | None = Field(description="Messages per second that the route allows.")
     eta: Time | None = Field(description="When the last message goes out, not before; null while none can.")
-    waiting_for: WaitingFor | None = Field(description="`credential`: another campaign holds it.")
+    waiting_for: WaitingFor | None = Field(
+        description="`credential`: another campaign holds it. `hours`: the hours in which it may be sent. `quota`: a "
+        "quota of its credentials is used up."
+    )
+    until: Time | None = Field(description="When what it waits for ends; null if that is not known.")
+    hours: SendingHoursView | None = Field(description="When its messages are sent; null: at any time.")
     created_at: Time
     scheduled_at: Time | None
     stopped_at: Time | None = Field(description="When it was last stopped. A resume keeps it.")
@@ -95,6 +102,11 @@ class JobView(View):
         description="When it ended; null while it is open, also after a resume or a retry."
     )
     created_by: str | None = Field(description="Id of the API key that made it; null if that is not known.")
+    reference: str | None = Field(description="The batch's name in its owner's own system.")
+    tags: list[str] = Field(description="The owner's words for it.")
+    metadata: dict[str, str] = Field(description="The owner's own data.")
+    template_id: str | None = Field(description="The stored template that a batch was made of.")
+    template_version: int | None
 
 
 class JobPage(View):
@@ -146,6 +158,7 @@ class SuppressionView(View):
     reason: str = Field(
         description="`one_click` and `page`: unsubscribed by the mailbox provider's button, or on the page of the link."
     )
+    cause: SuppressionCause = Field(description="The reason in a word. `manual`: somebody added it.")
     job_id: str | None = Field(description="The job whose message was the cause; null if unknown.")
     policy: str | None = Field(description="With `scope=digests`: the prefix of the policy; else null.")
     created_at: Time
@@ -229,13 +242,22 @@ def progress_view(job: Job, how_far: Headway) -> JobView:
         rate=how_far.rate,
         eta=at(how_far.eta),
         waiting_for=how_far.waiting_for,
+        until=at(how_far.until),
+        hours=hours_view(job.hours),
         created_at=moment(job.created_at),
-        scheduled_at=at(job.not_before),
+        scheduled_at=at(0 if job.closed else job.not_before),
         stopped_at=at(job.stopped_at),
         stop_reason=job.stop_reason or None,
         finished_at=at(job.ended_at),
         created_by=job.created_by or None,
+        **_labels(job),
     )
+
+
+def _labels(job: Job) -> dict[str, Any]:
+    given = job.labels
+    named = {"reference": given.reference or None, "tags": list(given.tags), "metadata": dict(given.metadata)}
+    return {**named, "template_id": job.template or None, "template_version": job.template_version or None}
 
 
 def day_view(day: Day, by: frozenset[str]) -> DayView:
@@ -255,6 +277,7 @@ def suppression_view(found: Suppression, reach: AnyReach) -> SuppressionView:
         scope=reach.kind,
         policy=found.policy or None,
         reason=found.reason,
+        cause=found.cause,
         job_id=found.job or None,
         created_at=moment(found.at),
     )

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from functions.console.call import ConsoleCall
+from functions.console.pages.personal import note_read
 from functions.console.pages.sign_in.access import as_of_now
 from functions.console.screen import (
     TOP,
@@ -85,7 +86,7 @@ def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> A
         screen, path = _found(request)
         seen["page"] = screen.name
         call = PageCall(request, using, path, form=form_of(request) if request.method == "POST" else {})
-        return screen.handler(call if screen.public else _known(call, screen, seen))
+        return _shown(call if screen.public else _known(call, screen, seen), screen)
     except _Unknown:
         return _to_sign_in(request)
     except Denial as refusal:
@@ -97,6 +98,13 @@ def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> A
     except Exception as fault:  # noqa: BLE001 - a person gets a page that says so, and nothing of it
         seen |= answering.place_of(fault)
         return using.pages.refused(call, FAULT)
+
+
+def _shown(call: ConsoleCall, screen: PageRoute) -> Answer:
+    """Return a page; who reads personal data is noted before they get it."""
+    answer = screen.handler(call)
+    note_read(call, screen)
+    return answer
 
 
 class _Unknown(Exception):

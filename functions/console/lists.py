@@ -12,6 +12,7 @@ from functions.console.screen import Denial
 from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
 from shared.domain.namespaces import KeyKind, namespace, namespaces_of, team_space
 from shared.domain.times import Millis
+from shared.engine.reports.explained import key_of
 
 T = TypeVar("T")
 KINDS: Final = ("batch", "campaign", DIGEST, NOTICE, MAIL)
@@ -53,6 +54,11 @@ def chosen(call: ConsoleCall, name: str, among: Sequence[str]) -> str:
     """
     found = call.request.query.get(name, "")
     return found if found in among else ""
+
+
+def recipient_key(text: str) -> str:
+    """Return a recipient that was typed as it is compared; empty: all recipients."""
+    return key_of(text) if text else ""
 
 
 def typed(call: ConsoleCall, name: str, most: int = 400) -> str:

@@ -43,6 +43,7 @@ MENU: Final[tuple[tuple[str, tuple[Section, ...]], ...]] = (
         "Send",
         (
             Section("Campaigns", f"{ACCOUNT}/campaigns"),
+            Section("Approvals", f"{ACCOUNT}/approvals"),
             Section("Templates", f"{ACCOUNT}/templates"),
         ),
     ),

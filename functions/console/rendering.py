@@ -16,6 +16,7 @@ from functions.console.assets import Assets
 from functions.console.menu import menu
 from functions.console.screen import Denial, PageCall
 from shared.domain.accounts import Scope
+from shared.domain.lanes.meanings import in_words
 from shared.domain.recipients.readable import readable
 from shared.web.http import Answer
 
@@ -33,7 +34,6 @@ HEADERS: Final = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Strict-Transport-Security": "max-age=31536000",
     "X-Robots-Tag": "noindex, nofollow",
 }
 """Names of recipients are in addresses of pages: they go to no other site."""
@@ -96,7 +96,13 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"time": shown_time, "number": shown_number, "parted": parted, "readable": shown_address}
+    made.filters |= {
+        "time": shown_time,
+        "number": shown_number,
+        "parted": parted,
+        "readable": shown_address,
+        "in_words": in_words,
+    }
     made.globals["parts"] = made.get_template("parts.html").module
     return made
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from functions.console import files
 from functions.console.pages.accounts import routes as accounts
+from functions.console.pages.approvals import routes as approvals
 from functions.console.pages.audit import routes as audit
 from functions.console.pages.campaigns import routes as campaigns
 from functions.console.pages.credentials import changes as credential_changes
@@ -20,6 +21,7 @@ from functions.console.pages.members import routes as members
 from functions.console.pages.messages import routes as messages
 from functions.console.pages.notices import routes as notices
 from functions.console.pages.overview import view as overview
+from functions.console.pages.results import routes as results
 from functions.console.pages.senders import routes as senders
 from functions.console.pages.sign_in import routes as sign_in
 from functions.console.pages.style import routes as style
@@ -38,8 +40,10 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *overview.ROUTES,
     *jobs.ROUTES,
     *job_changes.ROUTES,
+    *results.ROUTES,
     *messages.ROUTES,
     *campaigns.ROUTES,
+    *approvals.ROUTES,
     *templates.ROUTES,
     *members.ROUTES,
     *senders.ROUTES,

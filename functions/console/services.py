@@ -99,7 +99,14 @@ def build(deployment: Deployment) -> ConsoleServices:
     own = Consoling(deployment)
     assets = Assets()
     credentials = CredentialStates(client, deployment.ops_table, clock)
-    accounts = Accounts(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
+    accounts = Accounts(
+        client,
+        table,
+        clock,
+        audit_days=deployment.settings.audit_days,
+        homes=deployment.homes,
+        rules=deployment.rules,
+    )
     return ConsoleServices(
         settings=deployment.settings,
         console=own.settings,

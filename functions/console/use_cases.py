@@ -15,7 +15,9 @@ from shared.engine.digests.service import WindowService
 from shared.engine.hooks.service import HookService
 from shared.engine.intake.identities import IdentityService
 from shared.engine.mails.moves import MailMoves
-from shared.ports import Dns, Journal, Mails, Notices, Notifiers, WaitingNotices
+from shared.engine.reports.export import ExportService
+from shared.engine.spender import Spender
+from shared.ports import Acceptances, Dns, Files, Journal, Mails, Notices, Notifiers, WaitingNotices
 from shared.ports.digests import WindowPages
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "MailUseCases",
     "NoticeUseCases",
     "RaisedAlarm",
+    "ResultUseCases",
     "SenderUseCases",
     "Setting",
     "build_use_cases",
@@ -56,6 +59,14 @@ class NoticeUseCases:
 
 
 @dataclass(frozen=True, slots=True)
+class ResultUseCases:
+    """Makes files of results, and knows where they are."""
+
+    service: ExportService
+    files: Files
+
+
+@dataclass(frozen=True, slots=True)
 class SenderUseCases:
     """Domains that accounts claim, what looks up their DNS, and what has providers sign for them."""
 
@@ -70,6 +81,7 @@ class ConsoleUseCases:
 
     suppressions: Suppressions
     journal: Journal
+    acceptances: Acceptances
     hooks: Callable[[], HookService]
     digests: Callable[[], DigestUseCases]
     mails: Callable[[], MailUseCases]
@@ -82,6 +94,9 @@ class ConsoleUseCases:
     slots: OpenSlots
     """Partitions of the index of open jobs."""
     senders: Callable[[], SenderUseCases]
+    results: Callable[[], ResultUseCases]
+    spender: Spender
+    """Knows limits of a day, and their use."""
 
 
 def build_use_cases(deployment: Deployment) -> ConsoleUseCases:
@@ -91,6 +106,7 @@ def build_use_cases(deployment: Deployment) -> ConsoleUseCases:
     return ConsoleUseCases(
         suppressions=deployment.suppressions,
         journal=deployment.journal,
+        acceptances=deployment.acceptances,
         hooks=lambda: deployment.hooking.service,
         digests=lambda: DigestUseCases(deployment.digesting.service, deployment.digesting.pages),
         mails=lambda: MailUseCases(deployment.mailing.mails, deployment.mailing.moves),
@@ -104,6 +120,8 @@ def build_use_cases(deployment: Deployment) -> ConsoleUseCases:
         alarms=_alarms(deployment),
         slots=deployment.slots,
         senders=lambda: SenderUseCases(deployment.claims, lambda: deployment.dns, lambda: deployment.identity_service),
+        results=lambda: ResultUseCases(deployment.export_service, deployment.files),
+        spender=deployment.spender,
     )
 
 

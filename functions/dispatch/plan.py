@@ -1,8 +1,9 @@
 """The `records` stream: jobs that became READY are started when they are due, those of a campaign in their turn.
 
-A campaign that gave way is checked when its next try is due. The audit entry of a pause's end begins the waking of the
-jobs that it has kept; another function wakes them. The entry of an account's pause has the campaigns checked that wait
-behind its own. The ledger of a small job is in the job's item: what has changed there is folded here.
+A campaign that gave way is checked when its next try is due, and a job that waits for its hours when they open. The
+audit entry of a pause's end begins the waking of the jobs that it has kept; another function wakes them. An account's
+pause, and the end of a campaign's hours, have the campaigns checked that wait behind.
+The ledger of a small job is in the job's item: what has changed there is folded here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,14 +62,15 @@ def _starts(image: Mapping[str, Any]) -> bool:
 
 def _hint(images: Sequence[Mapping[str, Any]]) -> None:
     """Have looked at what the images let start later, or elsewhere."""
-    d = services.deployment()
+    d, closed = services.deployment(), False
     for image in images:
         if image.get("state", {}).get("S") == JobState.READY and "rests_until" in image:
             d.campaign_queue.come_back(image["job"]["S"], int(image["rests_until"]["N"]))
+            closed |= "campaign" in image and "planned_at" in image and image.get("not_before") == image["rests_until"]
     for switch in _taken_back(images):
         d.waker.begin(switch)
         logger.info("resumed", credential=switch.credential, account=switch.account)
-    if any(_kind(image) in HELD_BACK for image in images):
+    if closed or any(_kind(image) in HELD_BACK for image in images):
         logger.info("held back", waiting=d.campaign_queue.look_again())
 
 

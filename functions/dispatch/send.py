@@ -1,7 +1,8 @@
 """A lane's function: two pointers to large jobs, so that one works while the other waits, or groups of small ones.
 
 While a lease or a group waits for nothing but slow answers, the function receives other pointers in its place. While
-small jobs wait in the queue, it receives and serves several groups side by side.
+small jobs wait in the queue, it receives and serves several groups side by side. While it only waits for slow answers
+about small jobs, it listens for others.
 """
 
 import json
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from functions.dispatch import services
@@ -25,6 +26,8 @@ logger = logs.lines()
 early(lambda: services.deployment().lane.prepare())  # noqa: PLW0108 - it makes the deployment
 CALL_TIMEOUT = 10.0
 """Seconds; a quarter of the function's time where that is less."""
+LISTEN: Final = 1
+"""Seconds for which one look at the express queue waits for pointers, while only slow answers are waited for."""
 Record = Mapping[str, Any]
 Served = Mapping[str, tuple[str, str | Exception]]
 """By message id: the chunk, and what was done or the fault."""
@@ -127,13 +130,21 @@ class _Turns:
         self._begin_each(records, express=express)
         more = _is_full(records, most)
         while self._under_way:
-            if more and self._active < beside:
-                found = self._receive(records[0], most)
+            found = self._found(records[0], most, more=more and self._active < beside)
+            if found is None:
+                turn, served = self._next()
+                more = more or not served or _is_full(turn.records, most)
+            else:
                 more = _is_full(found, most)
                 self._begin_each(found, express=express, received=True)
-                continue
-            turn, served = self._next()
-            more = more or not served or _is_full(turn.records, most)
+
+    def _found(self, beside: Record, most: int, *, more: bool) -> list[Record] | None:
+        """Receive other pointers if there may be `more`; None: a turn is to be waited for."""
+        if more:
+            return self._receive(beside, most)
+        if _is_express(beside) and not self._active:
+            return self._listen(beside, most) or None
+        return None
 
     def _next(self) -> tuple[_Turn, bool]:
         """Wait for a turn to be served, or to make room for another."""
@@ -187,15 +198,33 @@ class _Turns:
         else:
             self.did |= did
 
+    def _listen(self, beside: Record, most: int) -> list[Record]:
+        """Receive other pointers while only slow answers are waited for; none once one has come, or for want of time.
+
+        Of a provider that hangs now and then, calls would else hold up all workers of the lane, one after the other.
+        """
+        while self._happened.empty():
+            found = self._look(beside, most, seconds=LISTEN)
+            if found is None or found:
+                return found or []
+        return []
+
     def _receive(self, beside: Record, most: int) -> list[Record]:
         """Receive other pointers from the queue of one; none if none waits, or too little time is left."""
+        return self._look(beside, most) or []
+
+    def _look(self, beside: Record, most: int, seconds: int | None = None) -> list[Record] | None:
+        """Receive other pointers from the queue of one; None if too little time is left, or the queue does not answer.
+
+        `seconds`: to wait for some; None: as long as is usual.
+        """
         if services.deployment().clock.now() > self.until:
-            return []
+            return None
         try:
-            found = _lane().receive(most, express=_is_express(beside))
+            found = _lane().receive(most, express=_is_express(beside), seconds=seconds)
         except Exception:  # the event source has them served later
             logger.exception("no pointer received", credential=services.deployment().lane.credential.id)
-            return []
+            return None
         return [{**x, "eventSourceARN": beside["eventSourceARN"]} for x in found]
 
 

@@ -7,7 +7,10 @@ from pydantic import AfterValidator, Field
 from functions.operate.call import Call, OperateBody, OperateQuery, OperateView, Why, route
 from functions.operate.services import OperateServices
 from shared.domain.accounts import MAX_NAME, Account, is_account_id
+from shared.domain.campaigns.approval import MOST_ROWS, ApprovalLimit, Who
 from shared.domain.channels.lookup import CHANNELS
+from shared.domain.hours.openings import InvalidHoursError, quiet
+from shared.domain.hours.zones import is_zone
 from shared.domain.recipients.reader import number_reader
 from shared.web.http import Answer
 from shared.web.problems import Problem, invalid
@@ -65,6 +68,19 @@ class ChannelChange(AccountBody):
     channel: str = Field(max_length=20)
 
 
+class LimitChange(AccountBody):
+    """Rows a day that need no approval. 0: every list waits. None: none does."""
+
+    above: int | None = Field(ge=0, le=MOST_ROWS)
+
+
+class QuietChange(AccountBody):
+    """An account's quiet hours of a channel, as `21:00-08:00 Europe/Paris`; empty: none."""
+
+    channel: str = Field(max_length=20)
+    quiet: str = Field(max_length=100)
+
+
 class AccountRow(OperateView):
     """An account. `own`: a person made it at the console. `channels`: those that an operator opened to it."""
 
@@ -76,6 +92,7 @@ class AccountRow(OperateView):
     region: str | None
     own: bool
     channels: list[str]
+    quiet_hours: dict[str, str]
 
 
 class AccountRows(OperateView):
@@ -106,12 +123,27 @@ class AccountRegion(OperateView):
     region: str | None
 
 
+class AccountLimit(OperateView):
+    """Rows a day that need no approval. 0: every list waits. None: none does."""
+
+    account_id: str
+    above: int | None
+
+
 class AccountChannel(OperateView):
     """Whether an account may send by a channel."""
 
     account_id: str
     channel: str
     open: bool
+
+
+class AccountQuiet(OperateView):
+    """An account's quiet hours of a channel; null: none."""
+
+    account_id: str
+    channel: str
+    quiet: str | None
 
 
 class Moved(OperateView):
@@ -192,6 +224,31 @@ def set_region(call: Call[Nothing, RegionChange]) -> Answer:
     return AccountRegion(account_id=whose, region=wanted or None).answer()
 
 
+def set_limit(call: Call[Nothing, LimitChange]) -> Answer:
+    """Set from how many rows on an account's lists wait for approval; an operator needs no second person."""
+    whose, above = owner_of(call), call.body.above
+    limit = ApprovalLimit() if above is None else ApprovalLimit(True, above)
+    call.services.approvals.limit(whose, limit, Who(call.key.id), operator=True)
+    return AccountLimit(account_id=whose, above=above).answer()
+
+
+def set_quiet(call: Call[Nothing, QuietChange]) -> Answer:
+    """Set the hours of each day in which the account sends nothing by a channel."""
+    channel, text = call.body.channel, " ".join(call.body.quiet.split())
+    if channel not in CHANNELS:
+        raise invalid("channel", f"A channel is one of {', '.join(CHANNELS)}.")
+    if text:
+        try:
+            zone = quiet(text).zone
+        except InvalidHoursError as error:
+            raise invalid("quiet", f"{error}. Write quiet hours as in 21:00-08:00 Europe/Paris.") from None
+        if not is_zone(zone):
+            raise invalid("quiet", "The time zone is unknown. Write quiet hours as in 21:00-08:00 Europe/Paris.")
+    whose = owner_of(call)
+    call.services.accounts.set_quiet(whose, channel, text, by=call.key.id)
+    return AccountQuiet(account_id=whose, channel=channel, quiet=text or None).answer()
+
+
 def open_channel(call: Call[Nothing, ChannelChange]) -> Answer:
     """Let an account send by a channel without senders."""
     channel = _channel(call.body.channel)
@@ -227,6 +284,7 @@ def _row(x: Account) -> AccountRow:
         region=x.region or None,
         own=x.own,
         channels=sorted(x.channels),
+        quiet_hours=dict(x.quiet),
     )
 
 
@@ -237,6 +295,8 @@ ROUTES: Final = (
     route("POST", "/accounts/unsuspend", "End a suspension", unsuspend_account, AccountChanged, "not_found"),
     route("POST", "/accounts/move", "Move what a version before left", move_accounts, Moved),
     route("POST", "/accounts/region", "Set the country of its numbers", set_region, AccountRegion, "not_found"),
+    route("POST", "/accounts/approval", "Set when its lists wait for approval", set_limit, AccountLimit, "not_found"),
+    route("POST", "/accounts/quiet", "Set its quiet hours of a channel", set_quiet, AccountQuiet, "not_found"),
     route("POST", "/accounts/open", "Open a channel to an account", open_channel, AccountChannel, "not_found"),
     route("POST", "/accounts/close", "Close a channel to an account", close_channel, AccountChannel, "not_found"),
 )

@@ -11,7 +11,9 @@ from functions.operate.accounts import resolve
 from functions.operate.call import Call, OperateQuery, OperateView, route
 from functions.operate.services import OperateServices
 from shared.domain.audit import EVERYONE, Event
+from shared.domain.auditing.seals import Tampering
 from shared.domain.namespaces import TEST, KeyKind, is_team, namespace, namespaces_of, owner, team_space
+from shared.engine.reports.sealing import Verified, Verifier
 from shared.web.http import Answer
 from shared.web.routing import Nothing
 
@@ -139,4 +141,66 @@ def _entry(event: Event, names: Mapping[str, str]) -> LoggedAct:
     )
 
 
-ROUTES: Final = (route("GET", "/audit", "Who did what, newest first", entries, AuditRows),)
+class VerifyQuery(OperateQuery):
+    """Which logs are compared with their seals."""
+
+    account: str = Field("", max_length=200, description="An id or a name; empty: the deployment's log.")
+
+
+class LogFinding(OperateView):
+    """The first fault of a log.
+
+    `fault`: an entry was `removed`, `changed` or `inserted`, or a seal is missing or changed. `place`: of the entry in
+    the log, as time, subject and action; null: it is not there any more.
+    """
+
+    fault: Tampering
+    at: int
+    place: str | None
+
+
+class LogVerified(OperateView):
+    """A log that was compared with its seals. `whole`: False if the time was over; `digest`: of the newest seal."""
+
+    log: str
+    entries: int
+    seals: int
+    sealed_until: int
+    digest: str | None
+    finding: LogFinding | None
+    whole: bool
+
+
+class LogsVerified(OperateView):
+    """The logs of an account: of its live, team and test keys."""
+
+    items: list[LogVerified]
+
+
+def verify(call: Call[VerifyQuery, Nothing]) -> Answer:
+    """Compare logs with their seals, and return the first fault of each."""
+    services = call.services
+    account = call.query.account
+    logs = namespaces_of(resolve(services, account)) if account else (EVERYONE,)
+    until = services.clock.now() + READ_SECONDS
+    verifier = Verifier(services.seals, services.clock)
+    return LogsVerified(items=[_verified(log, verifier.verify(log, until=until)) for log in logs]).answer()
+
+
+def _verified(log: str, found: Verified) -> LogVerified:
+    fault = found.finding
+    return LogVerified(
+        log=log,
+        entries=found.entries,
+        seals=found.seals,
+        sealed_until=found.sealed,
+        digest=found.digest or None,
+        finding=LogFinding(fault=fault.fault, at=fault.at, place=fault.place or None) if fault else None,
+        whole=found.whole,
+    )
+
+
+ROUTES: Final = (
+    route("GET", "/audit", "Who did what, newest first", entries, AuditRows),
+    route("GET", "/audit/verify", "Whether logs are as they were sealed", verify, LogsVerified, "not_found"),
+)

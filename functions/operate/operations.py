@@ -13,7 +13,7 @@ from functions.operate import (
     senders,
     switches,
 )
-from functions.operate.access import keys, members, notifiers
+from functions.operate.access import keys, limits, members, notifiers
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
 
@@ -26,6 +26,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *erasing.ROUTES,
     *logs.ROUTES,
     *accounts.ROUTES,
+    *limits.ROUTES,
     *senders.ROUTES,
     *keys.ROUTES,
     *members.ROUTES,

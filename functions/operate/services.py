@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shared.adapters.queues import dead_letters, redrive
     from shared.adapters.s3 import archive_eraser, files
     from shared.adapters.stacks import function_logs
+    from shared.bootstrap import campaigning
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
@@ -37,6 +38,7 @@ else:
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     (updates,) = lazy("shared.adapters.dynamo.notices", "updates")
     (people,) = lazy("shared.adapters.dynamo.people", "people")
+    (campaigning,) = lazy("shared.bootstrap", "campaigning")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
     (dropping,) = lazy("shared.engine.mails", "dropping")
@@ -68,6 +70,8 @@ class OperateServices(Deployment):
         lambda d: people.DynamoPeople(d.dynamo, d.env[contracts.ENV_PEOPLE_TABLE], d.clock, records=d.records_table)
     )
     """Users of the console, where there is one."""
+    approvals = part(lambda d: campaigning.approval_limits(d))  # noqa: PLW0108 - a call loads it
+    """Changes from how many rows on lists wait for approval."""
     notifier_service = part(
         lambda d: notifying.NotifierService(store=d.notifiers, senders=d.accounts, settings=d.settings, clock=d.clock)
     )

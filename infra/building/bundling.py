@@ -26,7 +26,7 @@ from infra.settings import ROOT, DeployTarget, SettingsError
 PACKAGES: Final = ("functions", "shared")
 LOCK: Final = "requirements/runtime.txt"
 LAMBDA_PYTHON: Final = "3.13"
-LAMBDA_PLATFORM: Final = "aarch64-manylinux2014"
+LAMBDA_PLATFORM: Final = "aarch64-manylinux_2_28"
 SERVICES: Final = (
     "cloudformation",
     *("cloudwatch", "dynamodb", "dynamodbstreams", "lambda", "logs", "s3", "scheduler", "secretsmanager"),
@@ -41,6 +41,9 @@ DOCS: Final = ROOT / "functions" / "api" / "docs" / "static"
 DOCUMENT: Final = "functions/api/openapi.json"
 ZIPPED: Final = (DOCUMENT, *(f"functions/api/docs/static/{name}" for name in OF_NPM))
 """Files of a megabyte that the API serves: compressed here, so that no first request of an instance waits for it."""
+_SOURCES: Final = ("c", "cpp", "h", "hpp", "pyx", "pxd", "pyi")
+UNUSED: Final = ("*/tests", "*/**/swagger-ui*.min.*", *(f"*/**/*.{kind}" for kind in _SOURCES))
+"""In packages, never run: their tests, a page of documentation, and what they were compiled and checked from."""
 LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.py[co]", "tests", ".*")
 SECONDS: Final = 300
 
@@ -72,7 +75,7 @@ def build(target: DeployTarget, folder: Path, *, bytecode: bool = True) -> None:
         raise SettingsError(f"{DOCS.relative_to(ROOT)} lacks {', '.join(missing)}; run: make setup")
     compiler = interpreter(target) if bytecode else ""
     _install(target, folder)
-    _prune(folder / "botocore" / "data")
+    _prune(folder)
     for package in PACKAGES:
         shutil.copytree(ROOT / package, folder / package, ignore=LEFT_OUT)
     _compact(folder / DOCUMENT)
@@ -150,13 +153,15 @@ def _uv(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([find_uv_bin(), *command], capture_output=True, text=True, timeout=SECONDS, check=False)
 
 
-def _prune(data: Path) -> None:
-    """Leave the models of our services in botocore's data, and what belongs to all of them."""
-    for folder in data.iterdir():
-        if folder.is_dir() and folder.name not in SERVICES:
-            shutil.rmtree(folder)
-    for example in data.rglob("examples-*.json*"):
-        example.unlink()
+def _prune(folder: Path) -> None:
+    """Leave out of packages what never runs, and the models of services that are not ours out of botocore's data."""
+    data = folder / "botocore" / "data"
+    services = [x for x in data.iterdir() if x.is_dir() and x.name not in SERVICES]
+    for path in (*services, *data.rglob("examples-*.json*"), *(p for x in UNUSED for p in folder.glob(x))):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _sources() -> Iterator[Path]:

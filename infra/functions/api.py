@@ -4,13 +4,23 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from aws_cdk.aws_apigatewayv2 import CfnStage, HttpApi, HttpMethod, HttpStage, ThrottleSettings
+from aws_cdk.aws_apigatewayv2 import (
+    CfnStage,
+    DomainMappingOptions,
+    DomainName,
+    HttpApi,
+    HttpMethod,
+    HttpStage,
+    SecurityPolicy,
+    ThrottleSettings,
+)
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
+from aws_cdk.aws_certificatemanager import Certificate
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.building.function import Function, log_group
-from infra.settings import DeploymentSettings
+from infra.settings import ApiDomain, DeploymentSettings
 from shared import contracts
 
 SECONDS: Final = 29
@@ -18,7 +28,7 @@ SECONDS: Final = 29
 MEMORY_MB: Final = 1024
 RATE: Final = 5000
 BURST: Final = 2500
-"""Half of an account's default quota of requests per second, so that a flood leaves room for its other APIs."""
+"""Half of an account's default quota of requests per second: for clients, and apart from these for providers' posts."""
 LOG_LINE: Final = {
     "requestId": "$context.requestId",
     "time": "$context.requestTimeEpoch",
@@ -46,13 +56,18 @@ class Api(Construct):
         webhooks: Function,
     ) -> None:
         super().__init__(scope, construct_id)
+        domain = deployment.domain
         self.http = HttpApi(
             self,
             "Http",
             api_name=contracts.prefix(deployment.stage),
             description="Posthaste",
             create_default_stage=False,
+            disable_execute_api_endpoint=domain is not None and domain.close_default_endpoint,
         )
+        self.domain = _domain(self, domain) if domain is not None else None
+        self.address = f"https://{domain.name}" if domain else self.http.api_endpoint
+        """Where clients find it."""
         self.serve = Function(
             self,
             "Serve",
@@ -61,7 +76,7 @@ class Api(Construct):
             name="api",
             seconds=SECONDS,
             memory=MEMORY_MB,
-            environment={**environment, contracts.ENV_API_URL: self.http.api_endpoint},
+            environment={**environment, contracts.ENV_API_URL: self.address},
         )
         ours = HttpLambdaIntegration("Ours", self.serve.function)
         self.routes = [
@@ -80,12 +95,26 @@ class Api(Construct):
             stage_name="$default",
             auto_deploy=True,
             throttle=ThrottleSettings(rate_limit=RATE, burst_limit=BURST),
+            domain_mapping=DomainMappingOptions(domain_name=self.domain) if self.domain else None,
         )
         bare = stage.node.default_child
         if not isinstance(bare, CfnStage):
             raise TypeError(f"an HTTP stage is made of {type(bare)}")
+        own = {"ThrottlingRateLimit": RATE, "ThrottlingBurstLimit": BURST}
+        bare.route_settings = {f"POST {contracts.WEBHOOK_PATH}": own}
         # Other names go into a resource policy of 5,120 characters, which a crowded account has used up.
         logs = log_group(self, deployment, f"/aws/vendedlogs/{contracts.prefix(deployment.stage)}-api")
         bare.access_log_settings = CfnStage.AccessLogSettingsProperty(
             destination_arn=logs.log_group_arn, format=json.dumps(LOG_LINE)
         )
+
+
+def _domain(scope: Construct, domain: ApiDomain) -> DomainName:
+    """Create the API's own domain, to which operators point their DNS."""
+    return DomainName(
+        scope,
+        "Domain",
+        domain_name=domain.name,
+        certificate=Certificate.from_certificate_arn(scope, "Certificate", domain.certificate_arn),
+        security_policy=SecurityPolicy.TLS_1_2,
+    )

@@ -77,7 +77,7 @@ class ConsoleConstruct(Construct):
             memory=MEMORY_MB,
             environment={
                 **environment,
-                contracts.ENV_API_URL: api.http.api_endpoint,
+                contracts.ENV_API_URL: api.address,
                 **people_environment(settings, people),
             },
         )

@@ -44,6 +44,11 @@ POLICIES: Final[Mapping[str, Sequence[str]]] = {
 """Policy → the methods and paths that it grants."""
 
 
+WITH_MFA: Final[Mapping[str, Mapping[str, str]]] = {"Bool": {"aws:MultiFactorAuthPresent": "true"}}
+"""IAM's condition that the session began with a second factor. A request by a long-lived key has no such value, and is
+refused, and so is a session of a federated sign-in."""
+
+
 def own_stack(stack: Stack, deployment: DeploymentSettings) -> str:
     """Return the ARN of the stack, by which the command finds the API's address, as IAM knows it by its name."""
     return stack.format_arn(
@@ -115,6 +120,7 @@ class OperatorsConstruct(Construct):
                             )
                             for route in routes
                         ],
+                        conditions=WITH_MFA if deployment.operators_mfa else None,
                     ),
                     PolicyStatement(
                         actions=["cloudformation:DescribeStacks"], resources=[own_stack(stack, deployment)]

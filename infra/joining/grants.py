@@ -1,5 +1,6 @@
 """Rights of the function that makes people's first accounts, and who may call it."""
 
+from infra.arns import LOGS
 from infra.functions.console import ConsoleConstruct
 from infra.resources.storage import Storage
 
@@ -16,4 +17,4 @@ def let_join(console: ConsoleConstruct, storage: Storage) -> None:
     identities = [storage.identities.table_arn]
     console.join.allow("dynamodb:PutItem", on=identities, partitions=("A#*", "ACCOUNTS", "K#*", "N#*"))
     console.join.allow("dynamodb:GetItem", on=identities, partitions=("N#*",))
-    console.join.allow("dynamodb:PutItem", on=[storage.audit.table_arn])
+    console.join.allow("dynamodb:PutItem", on=[storage.audit.table_arn], partitions=LOGS)

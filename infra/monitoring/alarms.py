@@ -46,6 +46,12 @@ RATE_SHARE: Final = 115
 """Percent. A sender tells at its end, after two minutes at the most: a quarter of an hour may hold the figures of 17
 minutes, 113 %."""
 BAD_POSTS: Final = 20
+KEYS_ELSEWHERE: Final = 5
+"""In a quarter of an hour. A laptop that leaves its office tries a call or two by mistake."""
+KEYS_REFUSED: Final = 100
+"""In a quarter of an hour. A program that comes every minute with an old key makes 15; it does no harm."""
+KEYS_LIMITED: Final = 300
+"""In a quarter of an hour. A program that waits as the answers say is refused once a second at the most, and ends."""
 INGEST_FAILURES: Final = 2
 """A hiccup of the store fails a list once; the next try continues from its checkpoint."""
 
@@ -387,6 +393,45 @@ def api(http: HttpApi) -> Iterable[Watch]:
         0,
         periods=3,
         breaching=2,
+    )
+
+
+def keys(stage: str) -> Iterable[Watch]:
+    """Watch API keys that are refused, and those that ask for more than their allowance."""
+    yield Watch(
+        "keys-elsewhere",
+        "leaked-key",
+        "An API key is used from outside its networks: it has leaked, or its owner has moved.",
+        figures.ours(stage, metrics.Service.API, metrics.Metric.KEYS_ELSEWHERE, QUARTER),
+        KEYS_ELSEWHERE,
+    )
+    refused = (metrics.Metric.KEYS_WRONG, metrics.Metric.KEYS_REVOKED, metrics.Metric.KEYS_EXPIRED)
+    yield Watch(
+        "keys-refused",
+        "leaked-key",
+        "For half an hour somebody has tried API keys that are wrong, revoked or past their end.",
+        figures.together("SUM", [figures.ours(stage, metrics.Service.API, x, QUARTER) for x in refused], QUARTER),
+        KEYS_REFUSED,
+        periods=2,
+    )
+    yield Watch(
+        "keys-busy",
+        "leaked-key",
+        "For half an hour an API key has asked for far more than its allowance: a program in a loop, or a thief.",
+        figures.ours(stage, metrics.Service.API, metrics.Metric.KEYS_LIMITED, QUARTER),
+        KEYS_LIMITED,
+        periods=2,
+    )
+
+
+def limits(stage: str) -> Iterable[Watch]:
+    """Watch accounts that use up the deployment's default limits of a day; only where there are some."""
+    yield Watch(
+        "limits-used-up",
+        "limits-used-up",
+        "An account has used up a default limit of the day: it grows, or somebody misuses it.",
+        figures.ours(stage, metrics.Service.LIMITS, metrics.Metric.DEFAULTS_USED_UP, QUARTER),
+        0,
     )
 
 

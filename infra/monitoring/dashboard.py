@@ -86,6 +86,8 @@ class Monitoring(Construct):
             *alarms.functions(senders, [f for f in functions if f not in senders]),
             *alarms.streams([dispatch.plan, dispatch.log, hooks.gather]),
             *alarms.api(api.http),
+            *alarms.keys(deployment.stage),
+            *(alarms.limits(deployment.stage) if deployment.settings.limits else ()),
         ]
         names = [f"{contracts.prefix(deployment.stage)}-{watch.name}" for watch in watches]
         self.alarms = [self._alarm(watch, name) for watch, name in zip(watches, names, strict=True)]

@@ -18,6 +18,7 @@ from aws_cdk.aws_kms import IKey
 from aws_cdk.aws_s3 import BlockPublicAccess, Bucket, BucketEncryption, HttpMethods, LifecycleRule, ObjectOwnership
 from constructs import Construct
 
+from infra.resources.copies import AuditCopies
 from infra.resources.encryption import customer_key
 from infra.schema import MAX_BACKUPS
 from infra.settings import DeploymentSettings
@@ -69,6 +70,8 @@ class Storage(Construct):
         self.ops = self._table("Ops", deployment, key)
         self.identities = self._table("Identities", deployment, key, stream=False)
         self.audit = self._table("Audit", deployment, key, stream=False)
+        locked = deployment.settings.audit_lock_days > 0 and not deployment.local
+        self.copies = AuditCopies(self, "AuditCopies", deployment=deployment, key=key) if locked else None
         self.people = self._table("People", deployment, key, stream=False) if deployment.console else None
         days = deployment.settings.archive_days
         archive = [LifecycleRule(id="archive", prefix=ARCHIVE, expiration=Duration.days(days))] if days else []
@@ -105,7 +108,7 @@ class Storage(Construct):
         Args:
             page: the API's own address, where its pages are; they may also have another one (`public_url`).
         """
-        own = [page, self._public] if self._public else [page]
+        own = list(dict.fromkeys(filter(None, (page, self._public))))
         self.bucket.add_cors_rule(
             allowed_methods=[HttpMethods.PUT],
             allowed_origins=LOCAL_PAGES if self._local else own,
@@ -113,6 +116,11 @@ class Storage(Construct):
             exposed_headers=["ETag"],
             max_age=CORS_SECONDS,
         )
+
+    @property
+    def copied(self) -> dict[str, str]:
+        """The variable that names the bucket of copies of audit logs; empty: there is none."""
+        return self.copies.environment if self.copies is not None else {}
 
     def objects(self, *prefixes: str) -> list[str]:
         """Return the ARNs of the bucket's objects whose names begin with one of these prefixes."""

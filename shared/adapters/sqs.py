@@ -104,8 +104,10 @@ class SqsQueue:
             for start in range(0, len(entries), MAX_ENTRIES):
                 self._send_batch(entries[start : start + MAX_ENTRIES])
 
-    def receive(self, most: int = 1) -> list[Mapping[str, Any]]:
+    def receive(self, most: int = 1, *, seconds: int | None = None) -> list[Mapping[str, Any]]:
         """Return up to `most` messages as an event source would hand them over, without the queue's ARN.
+
+        `seconds`: to wait for the first; None: one for a single message, else none.
 
         Raises:
             Retriable: none was received, or it comes again when its visibility ends.
@@ -115,7 +117,7 @@ class SqsQueue:
                 QueueUrl=self._url,
                 AttributeNames=["ApproximateReceiveCount"],
                 MaxNumberOfMessages=min(most, MAX_ENTRIES),
-                WaitTimeSeconds=1 if most == 1 else 0,
+                WaitTimeSeconds=int(most == 1) if seconds is None else seconds,
             ).get("Messages", [])
         return [{f"{key[0].lower()}{key[1:]}": value for key, value in m.items()} for m in found]
 
@@ -201,9 +203,9 @@ class SqsLane:
                 _LOG.warning("no express queue")
         return self._queue.send(bodies, delay=delay, group=group)
 
-    def receive(self, most: int = 1, *, express: bool) -> list[Mapping[str, Any]]:
+    def receive(self, most: int = 1, *, express: bool, seconds: int | None = None) -> list[Mapping[str, Any]]:
         """Receive messages of one of the queues, as `Queue.receive` does."""
-        return (self._express if express else self._queue).receive(most)
+        return (self._express if express else self._queue).receive(most, seconds=seconds)
 
     def delete(self, receipts: Sequence[str], *, express: bool) -> None:
         """Remove messages that were received from one of the queues."""
@@ -239,8 +241,14 @@ class Nowhere:
     def send(self, bodies: Sequence[str], *, delay: float = 0, group: str = "", express: bool = False) -> None:
         """Drop messages."""
 
-    def receive(self, most: int = 1, *, express: bool) -> list[Mapping[str, Any]]:  # noqa: ARG002 - as of `SqsLane`
-        """Receive nothing. `most`, `express`: ignored."""
+    def receive(
+        self,
+        most: int = 1,  # noqa: ARG002 - as of `SqsLane`
+        *,
+        express: bool,  # noqa: ARG002
+        seconds: int | None = None,  # noqa: ARG002
+    ) -> list[Mapping[str, Any]]:
+        """Receive nothing. `most`, `express`, `seconds`: ignored."""
         return []
 
     def delete(self, receipts: Sequence[str], *, express: bool) -> None:

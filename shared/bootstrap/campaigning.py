@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from shared import contracts
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.api_keys import ApiKeys
 from shared.adapters.dynamo.accounts.buckets import Buckets
 from shared.adapters.dynamo.accounts.claims import DynamoClaims
+from shared.adapters.dynamo.campaigns.approvals import DynamoApprovals
 from shared.adapters.dynamo.client import Dynamo
 from shared.bootstrap.carrying import message_bounds
 from shared.bootstrap.use_cases import UseCases
 from shared.domain.content.unsubscribe import PATH, Unsubscription
+from shared.engine.campaigns.approving import ApprovalControl, ApprovalLimits, Kinship
 from shared.engine.campaigns.campaigns import CampaignControl
 from shared.engine.campaigns.preview import Previews
 from shared.engine.campaigns.trials import Trials
@@ -33,6 +36,7 @@ class CampaignServices:
     templates: Templates
     uploading: Uploading
     control: CampaignControl
+    approvals: ApprovalControl
     previews: Previews
     trials: Buckets
     """How many tests an account may send."""
@@ -53,6 +57,22 @@ def trials(dynamo: Dynamo, table: str, clock: Clock) -> Buckets:
     return Buckets(dynamo, table, clock, rate=1 / TRIAL_SECONDS, burst=TRIALS, block=1, key=keys.trials)
 
 
+def approvals(deployment: UseCases, campaigns: CampaignControl) -> ApprovalControl:
+    """Return what owners do with requests for approval."""
+    return ApprovalControl(campaigns=campaigns, **_approving(deployment))
+
+
+def approval_limits(deployment: UseCases) -> ApprovalLimits:
+    """Return the part of that which operators use."""
+    return ApprovalLimits(**_approving(deployment))
+
+
+def _approving(deployment: UseCases) -> dict[str, Any]:
+    dynamo, table, clock = deployment.dynamo, deployment.records_table, deployment.clock
+    kinship = Kinship(ApiKeys(dynamo.client, table, clock, homes=deployment.homes), deployment.journal, clock)
+    return {"approvals": DynamoApprovals(dynamo, table), "kinship": kinship, "clock": clock}
+
+
 def build(deployment: UseCases, control: JobControl, links: Links | None = None) -> CampaignServices:
     """Build the services of a deployment.
 
@@ -60,22 +80,24 @@ def build(deployment: UseCases, control: JobControl, links: Links | None = None)
         control: what owners do with jobs.
         links: of previews; None: those of the deployment, as they are sent.
     """
+    campaigns = CampaignControl(
+        campaigns=deployment.campaigns,
+        records=deployment.records,
+        control=control,
+        planner=deployment.planner,
+        schedules=deployment.schedules,
+        settings=deployment.settings,
+        clock=deployment.clock,
+        unsubscribe=deployment.address + PATH,
+        spender=deployment.spender,
+    )
     return CampaignServices(
         campaigns=deployment.campaigns,
         uploads=deployment.uploads,
         templates=deployment.templates,
         uploading=deployment.uploading,
-        control=CampaignControl(
-            campaigns=deployment.campaigns,
-            uploads=deployment.uploads,
-            records=deployment.records,
-            control=control,
-            planner=deployment.planner,
-            schedules=deployment.schedules,
-            settings=deployment.settings,
-            clock=deployment.clock,
-            unsubscribe=deployment.address + PATH,
-        ),
+        control=campaigns,
+        approvals=approvals(deployment, campaigns),
         previews=Previews(
             records=deployment.records,
             ledgers=deployment.ledgers,
@@ -151,6 +173,7 @@ def service(deployment: UseCases, accounts: Accounts) -> CampaignService:
         settings=deployment.settings,
         clock=clock,
         schedules=deployment.schedules,
+        spender=deployment.spender,
     )
     return CampaignService(
         campaigns=campaigns,

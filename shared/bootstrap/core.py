@@ -19,26 +19,30 @@ from shared.adapters.s3.blobs import S3Blobs
 from shared.adapters.sqs import SqsLanes, SqsQueue
 from shared.contracts import Settings
 from shared.lazy import PartOf, lazy
+from shared.metrics import Metric, Service
 from shared.ports import Clock
 
 if TYPE_CHECKING:
     from shared.adapters import dns, links, secrets
     from shared.adapters.dynamo import open_places
-    from shared.adapters.dynamo.accounts import claims, standings
+    from shared.adapters.dynamo.accounts import claims, spending, standings
     from shared.adapters.dynamo.credentials import breakers, pacer
     from shared.adapters.dynamo.recipients import suppressions, texts
-    from shared.adapters.http import dynamodb, transport
+    from shared.adapters.http import direct, steps, transport
     from shared.bootstrap import identifying
+    from shared.domain.spending.limits import ReachedQuota
+    from shared.engine import spender
     from shared.engine.intake import proven
     from shared.engine.lane import breaker_cache, recovery
 else:
     dns, links, secrets = lazy("shared.adapters", "dns", "links", "secrets")
     (open_places,) = lazy("shared.adapters.dynamo", "open_places")
-    dynamodb, transport = lazy("shared.adapters.http", "dynamodb", "transport")
-    claims, standings = lazy("shared.adapters.dynamo.accounts", "claims", "standings")
+    direct, steps, transport = lazy("shared.adapters.http", "direct", "steps", "transport")
+    claims, spending, standings = lazy("shared.adapters.dynamo.accounts", "claims", "spending", "standings")
     breakers, pacer = lazy("shared.adapters.dynamo.credentials", "breakers", "pacer")
     suppressions, texts = lazy("shared.adapters.dynamo.recipients", "suppressions", "texts")
     (identifying,) = lazy("shared.bootstrap", "identifying")
+    (spender,) = lazy("shared.engine", "spender")
     (proven,) = lazy("shared.engine.intake", "proven")
     breaker_cache, recovery = lazy("shared.engine.lane", "breaker_cache", "recovery")
 
@@ -60,6 +64,13 @@ class Core:
     settings = part(lambda d: Settings.loads(d.env[contracts.ENV_SETTINGS]))
     calendar = part(lambda d: Calendar(d.clock, *d.settings.notice_clock))
     """The time that notices go by."""
+
+    def tell_limit(self, found: "ReachedQuota") -> None:
+        """Tell that a share of a limit of a day is used."""
+        from shared.adapters import metrics  # noqa: PLC0415 - few functions need it, and seldom
+
+        figures = {Metric.LIMITS_REACHED: 1, Metric.DEFAULTS_USED_UP: int(found.default and found.used_up)}
+        metrics.tell(self.settings.stage, Service.LIMITS, figures)
 
     @property
     def records_table(self) -> str:
@@ -94,28 +105,46 @@ class Core:
             audit=self.env.get(contracts.ENV_AUDIT_TABLE, ""),
         )
 
+    @property
+    def is_direct(self) -> bool:
+        """Whether calls of AWS are made without botocore."""
+        return contracts.ENV_DIRECT in self.env
+
     # What clients are made by: a client that is made `later` is made by its first call.
 
     aws = part(lambda _: Aws())
-    dynamo_client = part(lambda d: d.direct() if contracts.ENV_DIRECT in d.env else d.aws.client("dynamodb", CONFIG))
-    dynamo = part(
-        lambda d: Dynamo(d.dynamo_client, sleep=d.clock.sleep, audit_days=d.settings.audit_days, homes=d.homes)
+    direct_http = part(
+        lambda d: steps.SteppingHttp(
+            transport.HttpClient(
+                d.clock, connect_timeout=direct.CONNECT_TIMEOUT, idle=direct.IDLE, max_body=direct.MAX_BODY
+            )
+        )
     )
-    sqs = part(lambda d: d.aws.later("sqs"))
+    """The connections to AWS of a function that calls it without botocore."""
+    dynamo_client = part(lambda d: d.direct(direct.DYNAMODB) if d.is_direct else d.aws.client("dynamodb", CONFIG))
+    dynamo = part(
+        lambda d: Dynamo(
+            d.dynamo_client,
+            sleep=steps.sleeper(d.clock) if d.is_direct else d.clock.sleep,
+            audit_days=d.settings.audit_days,
+            homes=d.homes,
+        )
+    )
+    sqs = part(lambda d: d.direct(direct.SQS) if d.is_direct else d.aws.later("sqs"))
     """Most invocations of most functions never send anything."""
-    secretsmanager = part(lambda d: d.aws.later("secretsmanager"))
+    secretsmanager = part(lambda d: d.direct(direct.SECRETS) if d.is_direct else d.aws.later("secretsmanager"))
     secrets = part(lambda d: secrets.Secrets(d.secretsmanager, d.settings.stage, d.clock))
     """The credentials' secrets, and what signs links."""
     links = part(lambda d: links.SecretLinks(d.secrets))
     """What signs unsubscription links."""
     dns = part(lambda d: dns.DnsResolver(d.env.get(contracts.ENV_DNS, "")))
 
-    def direct(self) -> Any:
+    def direct(self, service: "direct.AwsService") -> Any:
         """Return a client that takes less processor time."""
-        http = transport.HttpClient(self.clock, connect_timeout=dynamodb.CONNECT_TIMEOUT, idle=dynamodb.IDLE)
-        meta = self.aws.client("dynamodb").meta
-        return dynamodb.DirectDynamo(
-            meta.endpoint_url, meta.region_name, keys=self.aws.keys, http=http, clock=self.clock
+        url, region = self.aws.endpoint(service.name)
+        sleep = steps.sleeper(self.clock)
+        return direct.DirectClient(
+            service, url, region, keys=self.aws.keys, http=self.direct_http, clock=self.clock, sleep=sleep
         )
 
     # Queues
@@ -159,6 +188,12 @@ class Core:
     )
     open_places = part(lambda d: open_places.DynamoOpenPlaces(d.dynamo, records=d.records_table, clock=d.clock))
     """Places for files that accounts hold."""
+    rules = part(lambda d: spending.KnownRules(d.dynamo, d.records_table, d.clock))
+    """Limits that operators have set for accounts."""
+    spending = part(lambda d: spending.DynamoSpending(d.dynamo, d.records_table, d.clock, d.tell_limit))
+    """What accounts have spent today."""
+    spender = part(lambda d: spender.Spender(store=d.spending, rules=d.rules.of, settings=d.settings, clock=d.clock))
+    """Counts what accounts spend."""
     pacer = part(
         lambda d: pacer.DynamoPacer(
             d.dynamo,

@@ -9,22 +9,28 @@ from shared.domain.jobs.states import JobState
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
+    from shared.adapters.dynamo.accounts import seals as sealed
     from shared.adapters.dynamo.credentials import switchboard
+    from shared.adapters.s3 import blobs
+    from shared.adapters.s3 import copies as copying
     from shared.bootstrap import digesting, hooking, mailing, noticing, sending
     from shared.engine import walks as walking
     from shared.engine.lists import uploading
     from shared.engine.notices import take
     from shared.engine.outcome import fold
-    from shared.engine.reports import archive
+    from shared.engine.reports import archive, sealing
     from shared.engine.sweeper import dropped
     from shared.engine.walks import doubts, jobs
 else:
+    blobs, copying = lazy("shared.adapters.s3", "blobs", "copies")
+    (sealed,) = lazy("shared.adapters.dynamo.accounts", "seals")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     digesting, hooking, mailing = lazy("shared.bootstrap", "digesting", "hooking", "mailing")
     noticing, sending = lazy("shared.bootstrap", "noticing", "sending")
     fold, take = lazy("shared.engine", "outcome.fold", "notices.take")
     uploading, walking = lazy("shared.engine", "lists.uploading", "walks")
     archive, dropped = lazy("shared.engine", "reports.archive", "sweeper.dropped")
+    (sealing,) = lazy("shared.engine.reports", "sealing")
     doubts, jobs = lazy("shared.engine.walks", "doubts", "jobs")
 
 part = PartOf["Deployment"]()
@@ -84,10 +90,22 @@ class Deployment(UseCases):
             walking.simple("lists", 5, uploading.Reminder(self.uploads, self.ingest_queue, self.clock).walk),
             walking.Walk("doubts", 10, doubts.Doubts(self.records, self.ledgers, self.clock, self.asking).looks),
         ]
+        walks.append(walking.simple("seals", 5, self.sealer.walk))
         if self.archive_after is not None:
             archiver = archive.Archiver(self.records, self.exports, self.export_queue, self.clock, self.archive_after)
             walks.append(walking.simple("archive", 10, archiver.walk))
         return walks
 
+    seals = part(lambda d: sealed.DynamoSeals(d.dynamo, records=d.records_table, ops=d.ops_table))
+    """Seals of audit logs."""
+    seal_copies = part(
+        lambda d: (
+            copying.SealCopies(blobs.S3Blobs(lambda: d.aws.client("s3"), d.env[contracts.ENV_AUDIT_COPIES]))
+            if contracts.ENV_AUDIT_COPIES in d.env
+            else None
+        )
+    )
+    """Keeps copies of sealed logs where there is a bucket for them."""
+    sealer = part(lambda d: sealing.Sealer(d.seals, d.clock, d.settings.audit_days, d.seal_copies))
     sweeper = part(lambda d: d.sweeper_of(d.walks))
     """Walks all that another part may have left undone."""

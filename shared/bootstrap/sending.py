@@ -15,7 +15,7 @@ from shared.providers.needs import ProviderNeeds, Transport, needs_of
 
 if TYPE_CHECKING:
     from shared.adapters import secrets
-    from shared.adapters.http import transport, wire
+    from shared.adapters.http import steps, transport, wire
     from shared.adapters.s3 import spooled
     from shared.adapters.smtp import transport as relay
     from shared.domain.content.content import Finished
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shared.providers import registry
 else:
     secrets, spooled, relay = lazy("shared.adapters", "secrets", "s3.spooled", "smtp.transport")
-    transport, wire = lazy("shared.adapters.http", "transport", "wire")
+    steps, transport, wire = lazy("shared.adapters.http", "steps", "transport", "wire")
     access, group = lazy("shared.engine.lane", "access", "group")
     (resolve,) = lazy("shared.engine.outcome", "resolve")
     (registry,) = lazy("shared.providers", "registry")
@@ -75,7 +75,7 @@ class SendingLane:
         if needs.transport is Transport.HTTP:
             http.prepare()
         if not needs.built_in:
-            _ = d.secretsmanager.meta
+            _ = d.secretsmanager.get_secret_value
 
     def sender(self, call_timeout: float) -> "group.GroupSender":
         """Return the lane's sender. `call_timeout`: seconds that a provider call may take."""
@@ -113,7 +113,11 @@ class SendingLane:
 
     def _stores(self) -> "access.LaneStores":
         d = self.deployment
-        return access.LaneStores(d.records, d.ledgers, d.pacer, d.lanes, lambda: d.standings)
+        return access.LaneStores(d.records, d.ledgers, d.pacer, d.lanes, lambda: d.standings, self._quotas)
+
+    def _quotas(self, credential: str) -> tuple[contracts.CredentialQuota, ...]:
+        declared = {c.id: c.quotas for c in self.deployment.settings.credentials}
+        return declared.get(credential, ())
 
     def _renewed(self) -> "Provider | None":
         """Read the secret again since the provider refuses the account; None if it is the same, or cannot be read."""
@@ -167,4 +171,5 @@ class SendingLane:
         return self._smtp
 
     def _wire(self) -> "wire.HttpWire":
-        return wire.HttpWire(self._transport())
+        client = self._transport()
+        return steps.SteppingWire(client) if self.deployment.is_direct else wire.HttpWire(client)

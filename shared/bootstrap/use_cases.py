@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts import first_accounts
     from shared.adapters.dynamo.campaigns import campaigns, templates, uploads
     from shared.adapters.dynamo.credentials import known, lease_hints
-    from shared.adapters.dynamo.jobs import bookmarks, exports, scheduled
+    from shared.adapters.dynamo.jobs import bookmarks, bouncing, exports, scheduled
     from shared.adapters.dynamo.notices import inboxes, notifiers
     from shared.adapters.s3 import files, multipart
     from shared.engine import pool
@@ -33,7 +33,8 @@ else:
     (first_accounts,) = lazy("shared.adapters.dynamo.accounts", "first_accounts")
     campaigns, templates, uploads = lazy("shared.adapters.dynamo.campaigns", "campaigns", "templates", "uploads")
     known, lease_hints = lazy("shared.adapters.dynamo.credentials", "known", "lease_hints")
-    bookmarks, exports, scheduled = lazy("shared.adapters.dynamo.jobs", "bookmarks", "exports", "scheduled")
+    bookmarks, bouncing = lazy("shared.adapters.dynamo.jobs", "bookmarks", "bouncing")
+    exports, scheduled = lazy("shared.adapters.dynamo.jobs", "exports", "scheduled")
     inboxes, notifiers = lazy("shared.adapters.dynamo.notices", "inboxes", "notifiers")
     files, multipart = lazy("shared.adapters.s3", "files", "multipart")
     (pool,) = lazy("shared.engine", "pool")
@@ -71,7 +72,11 @@ class UseCases(Core):
     inboxes = part(lambda d: inboxes.DynamoInboxes(d.dynamo, records=d.records_table, files=d.blobs))
     """Payloads of notifiers."""
     exports = part(lambda d: exports.DynamoExports(d.dynamo, d.records_table))
-    first_accounts = part(lambda d: first_accounts.DynamoFirstAccounts(d.dynamo, d.clock))
+    first_accounts = part(
+        lambda d: first_accounts.DynamoFirstAccounts(
+            d.dynamo, d.clock, d.settings.max_key_days, messages=d.settings.newcomer_messages
+        )
+    )
     """What makes people's first accounts."""
     slots = part(lambda d: known.OpenSlots(known.KnownCredentials(d.dynamo, d.ops_table), d.served))
     """Every partition of the index `open` that has jobs."""
@@ -106,7 +111,12 @@ class UseCases(Core):
 
     acceptor = part(
         lambda d: accept.Acceptor(
-            records=d.records, lanes=d.lanes, breaker_cache=d.breaker_cache, settings=d.settings, clock=d.clock
+            records=d.records,
+            lanes=d.lanes,
+            breaker_cache=d.breaker_cache,
+            settings=d.settings,
+            clock=d.clock,
+            spender=d.spender,
         )
     )
     """Makes jobs that begin at once."""
@@ -146,6 +156,7 @@ class UseCases(Core):
             retrier=d.retrier,
             clock=d.clock,
             schedules=d.schedules,
+            spender=d.spender,
         )
     )
     """What owners do with jobs."""
@@ -165,6 +176,7 @@ class UseCases(Core):
             recovery=d.recovery,
             clock=d.clock,
             announcer=d.announcer,
+            bouncing=bouncing.DynamoBouncingDays(d.dynamo, d.records_table),
         )
     )
     """Folds ledgers and finalises jobs."""

@@ -37,6 +37,7 @@ from shared.contracts.names import (
     DEAD_ENDING,
     DEAD_LETTER_HOLD,
     ENV_API_URL,
+    ENV_AUDIT_COPIES,
     ENV_AUDIT_TABLE,
     ENV_BUCKET,
     ENV_CONSOLE,
@@ -79,8 +80,10 @@ from shared.contracts.names import (
     MAIL_CONTENTS,
     MAIL_ROUTE,
     MAIL_UPLOADS,
+    MICRO,
     MIN_JOBS_DAYS,
     MIN_RATE,
+    NEWCOMER_MESSAGES,
     OPERATE_PATH,
     PLAN_STREAM_FILTERS,
     POST_PREFIX,
@@ -114,4 +117,5 @@ from shared.contracts.names import (
     unsubscribe_secret_name,
     webhook_secret_name,
 )
+from shared.contracts.quotas import CredentialQuota, Per, Warmup, WhenFull
 from shared.contracts.settings import Credential, Routing, Settings, compressed

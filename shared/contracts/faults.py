@@ -56,6 +56,7 @@ ANYTHING_ELSE: Final = "is not valid"
 OWN: Final = frozenset({"value_error", "assertion_error"})
 """Kinds of errors whose sentences are ours: a validator raised them."""
 PATTERNS: Final[Mapping[str, str]] = {
+    r"^[0-9a-f]{32}$": "must be the id of what you were shown: 32 hexadecimal digits",
     r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$": "must be one line, without control characters",
     r"^[^\x00]+$": "must not have a NUL character",
     r"^[^\x00]*$": "must not have a NUL character",

@@ -9,6 +9,8 @@ ENV_IDENTITIES_TABLE: Final = "POSTHASTE_IDENTITIES_TABLE"
 ENV_DNS: Final = "POSTHASTE_DNS"
 """`address:port` of the DNS resolver for proofs of domains; unset: the machine's own."""
 ENV_AUDIT_TABLE: Final = "POSTHASTE_AUDIT_TABLE"
+ENV_AUDIT_COPIES: Final = "POSTHASTE_AUDIT_COPIES"
+"""The bucket with copies of sealed audit logs; unset: there is none."""
 ENV_BUCKET: Final = "POSTHASTE_BUCKET"
 ENV_FEEDBACK_QUEUE_URL: Final = "POSTHASTE_FEEDBACK_QUEUE_URL"
 ENV_INGEST_QUEUE_URL: Final = "POSTHASTE_INGEST_QUEUE_URL"
@@ -85,6 +87,10 @@ MIN_RATE: Final = 0.02
 """The least rate of a credential in messages per second: one in 50 seconds. A sender lives for two minutes and has to
 wait for its slot. A message that counts as several waits for as many slots, and so does a rate that is raised again."""
 
+NEWCOMER_MESSAGES: Final = 50
+"""Messages a day of an account that a person made, unless the settings say otherwise."""
+MICRO: Final = 1_000_000
+"""Prices are whole millionths of the deployment's unit of money."""
 AUDIT_DAYS: Final = 400
 """For how long an entry of the audit log is kept, unless cdk.json says so."""
 MIN_JOBS_DAYS: Final = 30
@@ -159,14 +165,21 @@ _ANY: Final = [{"exists": True}]
 _ABSENT: Final = [{"exists": False}]
 HOOKS_RECORDS_FILTERS: Final = (
     {"dynamodb": {"NewImage": {"state": {"S": ["LOGGED", "STOPPED", "closed"]}, "unheard": {"BOOL": _ABSENT}}}},
-    {"dynamodb": {"NewImage": {"phase": {"S": ["ready", "failed"]}}}},
-    {"dynamodb": {"NewImage": {"sk": {"S": ["TEXT"]}}}},
+    {"dynamodb": {"NewImage": {"phase": {"S": ["ready", "failed", "asked", "decided"]}}}},
+    {"dynamodb": {"NewImage": {"sk": {"S": ["TEXT", "ENDING", "REACHED", "BOUNCING"]}}}},
     {"dynamodb": {"NewImage": {"notice": {"S": _ANY}, "status": {"S": _ANY}}}},
     {"dynamodb": {"NewImage": {"address": {"S": _ANY}, "reason": {"S": _ANY}, "unheard": {"BOOL": _ABSENT}}}},
 )
-"""`records` stream → webhooks: jobs that ended or stopped, closed windows, uploads that were read or cannot be, texts,
-updates of notices, suppressions and unsubscriptions. An event source has at most five filters. An item is
-`unheard` if it is of an account that had no endpoints."""
+"""`records` stream → webhooks.
+
+1. Jobs that ended or stopped, and closed windows.
+2. Uploads that were read or cannot be, requests for approval and their ends.
+3. Texts, API keys that end soon, limits that are reached, days whose single messages bounce.
+4. Updates of notices.
+5. Suppressions and unsubscriptions.
+
+An event source has at most five filters. An item is `unheard` if it is of an account that had no endpoints.
+"""
 HOOKS_OPS_FILTERS: Final = ({"dynamodb": {"NewImage": {"sk": {"S": ["BREAKER"]}, "state": {"S": ["OPEN", "CLOSED"]}}}},)
 """`ops` stream → webhooks: breakers that opened or closed."""
 

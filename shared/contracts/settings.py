@@ -12,10 +12,12 @@ from shared.contracts.names import (
     AUDIT_DAYS,
     FEEDBACK_TIMEOUT,
     MIN_JOBS_DAYS,
+    NEWCOMER_MESSAGES,
     TEAM_ENDING,
     TEST_CREDENTIAL,
     TEST_RATE,
 )
+from shared.contracts.quotas import CredentialQuota, WhenFull
 
 MOST_TOGETHER: Final = 10
 """Messages that SQS hands over at once."""
@@ -50,6 +52,14 @@ class Credential:
     """AWS SMS: the own number to which recipients may write, E.164."""
     shared: bool = False
     """Campaigns run side by side, each at its own rate, instead of one after the other."""
+    quotas: tuple[CredentialQuota, ...] = ()
+    """Units that it may send in each of these periods."""
+    when_full: WhenFull = WhenFull.NEXT
+
+    @property
+    def overflows(self) -> bool:
+        """Whether messages move to the next credential of their route while a quota is used up."""
+        return self.when_full is WhenFull.NEXT
 
     @property
     def express_workers(self) -> int:
@@ -90,6 +100,8 @@ def _document(c: Credential) -> dict[str, Any]:
         "domains": list(c.domains),
         "number": c.number,
         "shared": c.shared,
+        "quotas": [q.dumps() for q in c.quotas],
+        "when_full": "" if c.overflows else c.when_full.value,
     }
     return {
         "id": c.id,
@@ -102,6 +114,14 @@ def _document(c: Credential) -> dict[str, Any]:
         "per_call": c.per_call,
         **{name: value for name, value in optional.items() if value},
     }
+
+
+def _credential(c: dict[str, Any]) -> Credential:
+    """Read what `_document` wrote, with the fields that this version knows."""
+    listed: dict[str, Any] = {name: tuple(c[name]) for name in ("accounts", "headers", "domains") if name in c}
+    quotas = tuple(CredentialQuota.loads(q) for q in c.get("quotas", ()))
+    full = WhenFull(c.get("when_full", WhenFull.NEXT))
+    return Credential(**(c | listed | {"quotas": quotas, "when_full": full}))
 
 
 def compressed(moment: float, since: float, speed: int) -> float:
@@ -128,12 +148,22 @@ class Settings:
     """Seconds after which a message without an event from its provider is shown as unacknowledged."""
     audit_days: int = AUDIT_DAYS
     """For how long an entry of the audit log is kept."""
+    audit_lock_days: int = 0
+    """For how long copies of sealed audit logs are locked; 0: none are made."""
     archive_days: int = 0
     """For how long the archive of a job is kept; 0: none is made."""
+    max_key_days: int = 0
+    """For how many days a new API key is valid at the most; 0: for ever."""
     routing: dict[str, str] = field(default_factory=dict)
     """How a channel's route is used, where that is not SPREAD."""
     small_jobs_apart: bool = False
     """Whether a new small job's ledger is in an item of its own, where older versions look for it."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """Limits of a day of accounts that have none of their own, as of `shared.domain.spending.limits`."""
+    prices: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Prices of messages, as of `shared.domain.spending.prices`."""
+    newcomer_messages: int = NEWCOMER_MESSAGES
+    """Messages a day of an account that a person makes; 0: as many as other accounts may send."""
     notice_clock: tuple[int, int] = (0, 1)
     """Unix seconds from which on the time of notices is faster, and how many times; on AWS it never is."""
 
@@ -162,9 +192,10 @@ class Settings:
                 "public_url": self.public_url,
                 "jobs_days": self.jobs_days,
                 "feedback_timeout": self.feedback_timeout,
-                **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
-                **({"archive_days": self.archive_days} if self.archive_days else {}),
+                **self._retention(),
                 **({"small_jobs_apart": True} if self.small_jobs_apart else {}),
+                **({"max_key_days": self.max_key_days} if self.max_key_days else {}),
+                **self._spending(),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
             },
             separators=(",", ":"),
@@ -172,6 +203,23 @@ class Settings:
         if len(plain) <= 1500:  # noqa: PLR2004 - plain text while it leaves ample room in Lambda's 4 KB
             return plain
         return "z:" + base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+    def _retention(self) -> dict[str, int]:
+        """Return the days of audit logs and archives that are set."""
+        return {
+            **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
+            **({"audit_lock_days": self.audit_lock_days} if self.audit_lock_days else {}),
+            **({"archive_days": self.archive_days} if self.archive_days else {}),
+        }
+
+    def _spending(self) -> dict[str, Any]:
+        """Return the limits and prices that are set."""
+        newcomers = self.newcomer_messages
+        return {
+            **({"limits": self.limits} if self.limits else {}),
+            **({"prices": self.prices} if self.prices else {}),
+            **({"newcomer_messages": newcomers} if newcomers != NEWCOMER_MESSAGES else {}),
+        }
 
     @classmethod
     def loads(cls, text: str) -> "Settings":
@@ -183,13 +231,10 @@ class Settings:
         plain = zlib.decompress(base64.b64decode(text[2:])).decode() if text.startswith("z:") else text
         raw = known_fields(cls, json.loads(plain))
         credentials = (known_fields(Credential, c) for c in raw["credentials"])
-        listed = ("accounts", "headers", "domains")
         return cls(
             **{
                 **raw,
-                "credentials": tuple(
-                    Credential(**{**c, **{name: tuple(c[name]) for name in listed if name in c}}) for c in credentials
-                ),
+                "credentials": tuple(map(_credential, credentials)),
                 "routes": {k: tuple(v) for k, v in raw["routes"].items()},
                 **({"notice_clock": tuple(raw["notice_clock"])} if "notice_clock" in raw else {}),
             }

@@ -9,10 +9,13 @@ many machines of other owners, and even together they cannot keep the account's 
 import hashlib
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Final
 
+from shared.domain.access.ends import EndingKey, warned_days
+from shared.domain.access.proofs import Proof
 from shared.domain.namespaces import KeyKind, kind_of, namespace
 from shared.domain.recipients.addresses import Address, parse
 
@@ -37,7 +40,11 @@ NOTIFIER_BURST: Final = 200
 
 
 class Scope(StrEnum):
-    """A permission of an API key. Each is granted separately."""
+    """A permission of an API key. Each is granted separately.
+
+    The first three are wide: each operation needs one of them. The others are areas: an operation that belongs to one
+    also takes a key with only that area.
+    """
 
     SEND = "send"
     """Create, stop, retry and resume jobs."""
@@ -45,9 +52,45 @@ class Scope(StrEnum):
     """Every GET."""
     ADMIN = "admin"
     """Change what the account owns besides jobs: suppressions and the like."""
+    STATS = "stats"
+    """Read figures: no address, no content."""
+    RECIPIENTS = "recipients"
+    """Upload and withdraw the lists of campaigns, keep the guests."""
+    SUPPRESSIONS = "suppressions"
+    """Read and change suppressions and unsubscriptions."""
+    TEMPLATES = "templates"
+    """Read and change templates and programs."""
+    APPROVE = "approve"
+    """Look at campaigns that others have made, and send them."""
+
+    URGENT = "urgent"
+    """Send in the account's quiet hours. No key has it unless it is named."""
 
 
-ALL_SCOPES: Final = frozenset(Scope)
+class KeyRefusal(StrEnum):
+    """Why a request with an API key is refused, before what it asks for counts."""
+
+    UNREADABLE = "unreadable"
+    """It has not the form of a key."""
+    WRONG = "wrong"
+    """There was never such a key, or it was revoked longer ago than the audit log is kept."""
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+    NETWORK = "network"
+    """The request comes from outside the key's networks."""
+    PROOF = "proof"
+    """The key asks for more than its text."""
+    STALE = "stale"
+    """The token has expired, as tokens do."""
+    LIMITED = "limited"
+    """The key has used up its own allowance of requests."""
+    SCOPE = "missing_scope"
+    SUSPENDED = "suspended"
+    """Its account is suspended."""
+
+
+ALL_SCOPES: Final = frozenset({Scope.SEND, Scope.READ, Scope.ADMIN})
+"""The wide ones, which together open every operation."""
 TEST_SCOPES: Final = ALL_SCOPES - {Scope.ADMIN}
 """The default permissions of a test or team key: such keys are often given to programs that are less trusted."""
 
@@ -66,6 +109,7 @@ class Account:
     Attributes:
         own: a person made it for themselves, so its channels without senders are closed until an operator opens them.
         channels: those that an operator has opened.
+        quiet: channel → the quiet part of each day, as `openings.quiet` reads it.
     """
 
     id: str
@@ -76,6 +120,7 @@ class Account:
     region: str = ""
     own: bool = False
     channels: frozenset[str] = frozenset()
+    quiet: Mapping[str, str] = field(default_factory=dict)
 
     def opens(self, channel: str) -> bool:
         """Tell whether it may send by a channel whose messages name no sender."""
@@ -107,7 +152,11 @@ class ApiKey:
         name: chosen by its owner.
         created_at: Unix milliseconds.
         expires: Unix milliseconds from which on it is refused, 0 for never.
+        networks: the only ones that it may be used from, as in `192.0.2.0/24`; empty: it may from everywhere.
+        proof: what it asks of each request.
+        public: the public key that signs its requests, of Ed25519; empty for other proofs.
         used: Unix milliseconds of its last use, up to an hour behind; 0 if it was never used.
+        site: the network of that use, `/24` or `/48`; empty if it is not known.
     """
 
     id: str
@@ -117,7 +166,11 @@ class ApiKey:
     name: str
     created_at: int
     expires: int = 0
+    networks: tuple[str, ...] = ()
+    proof: Proof = Proof.KEY
+    public: bytes = b""
     used: int = field(default=0, compare=False)
+    site: str = field(default="", compare=False)
 
     @property
     def namespace(self) -> str:
@@ -132,6 +185,12 @@ class ApiKey:
     def valid_at(self, now_ms: int) -> bool:
         """Tell whether the key has not expired."""
         return self.expires == 0 or now_ms < self.expires
+
+    def ending(self, now_ms: int) -> EndingKey | None:
+        """Return what its owner hears of its end now; None: it does not end soon, or has ended."""
+        days = warned_days(self.expires, now_ms)
+        said = EndingKey(self.namespace, self.id, self.name, self.kind.value, self.expires, days)
+        return said if days else None
 
 
 def new_account_id() -> str:

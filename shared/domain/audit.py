@@ -21,6 +21,8 @@ RECIPIENT: Final = "recipient"
 """The actor of what somebody does by the link in a mail to them."""
 EVERYONE: Final = "*"
 """In place of an account, for events of the whole deployment, such as a credential's new rate."""
+MARK: Final = 8
+"""Hexadecimal digits of a mark: two entries of one millisecond, kind and thing are few."""
 MAX_ID: Final = 64
 """Characters of an id."""
 HOUR_MS: Final[Millis] = 3_600_000
@@ -50,24 +52,41 @@ class Act(StrEnum):
     JOB_RETRIED = "job.retried"
     JOB_RESUMED = "job.resumed"
     GUARD_OVERRIDDEN = "campaign.guard_overridden"
+    BATCH_GUARD_OVERRIDDEN = "batch.guard_overridden"
     BATCHES_ACCEPTED = "batch.accepted"
     MAILS_ACCEPTED = "mail.accepted"
     NOTICES_ACCEPTED = "notice.accepted"
     EVENTS_ACCEPTED = "event.accepted"
+    READ = "data.read"
+    EXPORTED = "data.exported"
+    KEY_REFUSED = "key.refused"
     CAMPAIGN_CREATED = "campaign.created"
     CAMPAIGN_CHANGED = "campaign.changed"
     CAMPAIGN_DELETED = "campaign.deleted"
     CAMPAIGN_TESTED = "campaign.tested"
     LIST_ADDED = "campaign.list_added"
     LIST_WITHDRAWN = "campaign.list_withdrawn"
+    APPROVAL_ASKED = "approval.asked"
+    APPROVED = "approval.approved"
+    APPROVAL_REFUSED = "approval.refused"
+    APPROVAL_WITHDRAWN = "approval.withdrawn"
+    LIMIT_SET = "approval.limit_set"
+    LIMIT_PROPOSED = "approval.limit_proposed"
+    LIMIT_REFUSED = "approval.limit_refused"
     ACCOUNT_CREATED = "account.created"
     ACCOUNT_SUSPENDED = "account.suspended"
     ACCOUNT_UNSUSPENDED = "account.unsuspended"
     REGION_SET = "account.region_set"
+    LIMITS_SET = "account.limits_set"
+    LIMIT_REACHED = "account.limit_reached"
+    BOUNCING = "account.bouncing"
+    QUIET_SET = "account.quiet_hours_set"
     CHANNEL_OPENED = "account.channel_opened"
     CHANNEL_CLOSED = "account.channel_closed"
     KEY_CREATED = "key.created"
     KEY_EXPIRES = "key.expiry_changed"
+    KEY_EXPIRING = "key.expiring"
+    KEY_RESTRICTED = "key.networks_changed"
     KEY_ROTATED = "key.rotated"
     KEY_REVOKED = "key.revoked"
     SENDER_ADDED = "sender.added"
@@ -131,8 +150,13 @@ class Act(StrEnum):
     REDRIVE_ENDED = "queue.redrive_ended"
 
 
-HOURLY: Final = frozenset({Act.BATCHES_ACCEPTED, Act.MAILS_ACCEPTED, Act.NOTICES_ACCEPTED, Act.EVENTS_ACCEPTED})
-"""Acts with one entry for each hour and actor, whose subject is the actor's own id."""
+HOURLY: Final = frozenset(
+    {
+        *(Act.BATCHES_ACCEPTED, Act.MAILS_ACCEPTED, Act.NOTICES_ACCEPTED, Act.EVENTS_ACCEPTED),
+        *(Act.READ, Act.EXPORTED, Act.KEY_REFUSED),
+    }
+)
+"""Acts with one entry for each hour, actor and subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +192,23 @@ class Event:
         if _KIND.fullmatch(self.kind) is None:
             raise ValueError(f"{self.kind!r} is no kind of event")
 
+    @property
+    def mark(self) -> str:
+        """Tells it from others of its moment, kind and thing in an audit log.
+
+        Of acts with one entry for an hour only the actor counts; it is empty where the actor is the subject.
+        """
+        if self.kind in HOURLY:
+            return "" if self.id in self.actor else _hashed(self.actor)
+        return _hashed(json.dumps([self.actor, self.pack()]))
+
     def pack(self) -> str:
         """Serialise `data`: JSON."""
         return json.dumps(dict(self.data), ensure_ascii=False, separators=(",", ":"))
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:MARK]
 
 
 def person(address_key: str) -> str:
@@ -215,7 +253,7 @@ def audited(
     return Event(account, at, name, act, actor, data or {}, logs=(Log.AUDIT,))
 
 
-def accepted(account: str, at: Millis, name: str, act: Act, actor: str) -> Event:
+def accepted(account: str, at: Millis, name: str, act: Act, actor: str, why: str = "") -> Event:
     """Return the one entry of an actor whose requests of a kind are accepted in an hour: `at` is the hour's begin.
 
     All processes write it to the same place in the log. `data` has the time of the first request that its writer saw.
@@ -223,9 +261,11 @@ def accepted(account: str, at: Millis, name: str, act: Act, actor: str) -> Event
     Args:
         at: any moment of the hour, Unix milliseconds.
         actor: who asks, as in `audited`.
+        why: of a refusal; empty: none.
     """
     first = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
-    return audited(account, at - at % HOUR_MS, name, act, actor, {"first": first.replace("+00:00", "Z")})
+    data: dict[str, str | int] = {"first": first.replace("+00:00", "Z"), **({"why": why} if why else {})}
+    return audited(account, at - at % HOUR_MS, name, act, actor, data)
 
 
 def operator(arn: str) -> str:

@@ -5,11 +5,14 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from shared.domain.times import DAY_MS, Millis
 
+LINK_SECONDS: Final = 900
+"""How long a file can be begun to be fetched; asking again gives another link."""
 AGAIN_MS: Final = 3_600_000
 """Milliseconds after which an export that was given up is begun anew on request."""
 USABLE_MS: Final = 6 * DAY_MS
@@ -32,6 +35,8 @@ COLUMNS: Final = (
 # change: a new column of an export
 LATER: Final = ("sent_at", "delivered_at", "error_detail")
 """Columns behind the list's own, so that the others keep their places."""
+LAST: Final = ("error_meaning", "reference", "tags", "metadata")
+"""Columns behind those, which came after them."""
 PREFIX: Final = "list."
 """The prefix of a list's own columns, so that their names never clash with COLUMNS or with later ones."""
 _SIGNS: Final = "=+@\t\uff1d\uff0b\uff0d\uff20-"
@@ -78,6 +83,7 @@ class Export:
         ttl: Unix seconds when the item may be removed.
         file: the name of its file, if that is not one of the run's own.
         later: its rows have LATER; one that an earlier version has begun is ended as it began.
+        last: its rows have LAST; the same.
     """
 
     id: str
@@ -103,12 +109,18 @@ class Export:
     finished_at: int = 0
     file: str = ""
     later: bool = False
+    last: bool = False
     version: int = 1
 
     @property
     def blob(self) -> str:
         """The name of its file in the bucket."""
         return self.file or f"exports/{self.account}/{self.id}/{self.run}.csv"
+
+    def filename(self, kind: str) -> str:
+        """Return the name under which a browser saves its file. `kind`: batch, job or campaign."""
+        as_of = datetime.fromtimestamp(self.begun_at / 1000, UTC)
+        return f"{kind}-{self.id}-{as_of:%Y%m%dT%H%M%SZ}.csv"
 
     @property
     def progress(self) -> float:
@@ -162,6 +174,7 @@ def rows(lines: Iterable[Sequence[str | int]]) -> bytes:
     return out.getvalue().encode()
 
 
-def header(columns: Sequence[str], *, later: bool = True) -> bytes:
+def header(columns: Sequence[str], *, later: bool = True, last: bool = True) -> bytes:
     """Return the first row, behind the mark by which spreadsheets know UTF-8."""
-    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns), *LATER[: len(LATER) * later]]])
+    behind = (*(LATER if later else ()), *(LAST if last else ()))
+    return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns), *behind]])

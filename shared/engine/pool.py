@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, Final, Generic, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -30,11 +30,16 @@ class Pending(Protocol[T_co]):
         """Wait for the call and return its value, or raise what it raised."""
 
 
-class Pool(Protocol):
-    """Runs calls of one lease side by side; leaving it waits for all of them."""
+@runtime_checkable
+class SideBySide(Protocol):
+    """Runs calls side by side."""
 
     def submit(self, fn: Callable[..., T], /, *args: Any) -> Pending[T]:
         """Begin a call."""
+
+
+class Pool(SideBySide, Protocol):
+    """Runs calls of one lease side by side; leaving it waits for all of them."""
 
     def __enter__(self) -> Self:
         """Return the pool."""

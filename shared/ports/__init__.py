@@ -4,6 +4,7 @@ Every method succeeds, raises `Retriable`, or returns None when another worker w
 again later: throttling, a transaction conflict that did not clear, or a lost connection.
 """
 
+from shared.ports.accounts.bouncing import BouncingDays
 from shared.ports.accounts.identities import (
     DomainIdentities,
     IdentityChanged,
@@ -12,8 +13,19 @@ from shared.ports.accounts.identities import (
     OwnedIdentities,
 )
 from shared.ports.accounts.senders import AccountStatuses, Claims, Dns, DnsUnanswered, Senders, SuppressionList
+from shared.ports.accounts.spending import Spending
 from shared.ports.accounts.suppressing import Recent, SuppressionRecords, Texts
-from shared.ports.campaigns import Campaigns, FileChanged, FileFacts, Files, Listed, Lists, Templates, Uploads
+from shared.ports.campaigns import (
+    Approvals,
+    Campaigns,
+    FileChanged,
+    FileFacts,
+    Files,
+    Listed,
+    Lists,
+    Templates,
+    Uploads,
+)
 from shared.ports.common import After, Clock, Limit, MalformedSecret, Retriable, Sleep
 from shared.ports.digests import DigestHints, DigestJobs, DigestPolicies, WindowKeeping, WindowPages, Windows
 from shared.ports.exports import Exports, Multipart
@@ -83,4 +95,5 @@ from shared.ports.records import (
     Stored,
 )
 from shared.ports.schedules import Agenda, Scheduler
+from shared.ports.seals import Seals
 from shared.ports.sending import Bookmarks, Breakers, Hints, Holds, Lane, Lanes, Links, Pacer, Queue, Report, Reports

@@ -11,6 +11,7 @@ from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 
 if TYPE_CHECKING:
     from shared.domain.audit import Event
+    from shared.domain.campaigns.approval import ApprovalPolicy
     from shared.domain.campaigns.campaign import Campaign, StoredTemplate, Upload
     from shared.domain.content.content import Content
     from shared.domain.jobs.job import Job
@@ -62,6 +63,21 @@ class Campaigns(Lists, Protocol):
             test: whether those of test keys are meant.
         """
 
+    def to_send(self, campaign: Campaign) -> tuple[Upload | None, ApprovalPolicy]:
+        """Return the list that a campaign has ready, and what its account asks of its lists, both consistent.
+
+        Lists of test and team keys need no approval: for them the policy is that of an account without one.
+        """
+
+    def ask(
+        self, old: Campaign, new: Campaign, key: Idempotency | None, *, event: Event
+    ) -> Stored | Replay | Mismatch | None:
+        """Store a campaign's request for approval, with its idempotency record and an event, in one transaction.
+
+        Returns:
+            None if the campaign has moved on.
+        """
+
     def send(
         self,
         old: Campaign,
@@ -72,14 +88,34 @@ class Campaigns(Lists, Protocol):
         key: Idempotency | None,
         *,
         event: Event | None = None,
+        beside: Event | None = None,
+        spent: tuple[ApprovalPolicy, ApprovalPolicy] | None = None,
     ) -> Stored | Replay | Mismatch | None:
-        """Turn a list into a job, in one transaction: campaign, upload (SENT), job, the day's stats, event and key.
+        """Turn a list into a job, in one transaction: campaign, upload (SENT), job, the day's stats, events and key.
 
         Args:
             new: the campaign with its new job.
+            beside: a second event.
+            spent: the policy of approvals as read, and with this list's rows counted.
 
         Returns:
-            None if the campaign or the upload has moved on.
+            None if the campaign, the upload or the policy has moved on.
+        """
+
+
+class Approvals(Protocol):
+    """The limits from which on accounts' lists wait, and the campaigns that do."""
+
+    def policy(self, account: str) -> ApprovalPolicy:
+        """Return an account's policy, consistent; that of an account without one holds nothing."""
+
+    def change(self, old: ApprovalPolicy, new: ApprovalPolicy, *, event: Event) -> bool:
+        """Write a policy if it is as read."""
+
+    def waiting(self, namespace: str) -> list[Campaign]:
+        """Return campaigns that wait for approval, the oldest request first.
+
+        A new request may be missing for a moment.
         """
 
 

@@ -38,13 +38,14 @@ class Journal(Protocol):
 class Acceptances(Protocol):
     """Audit entries about accepted requests: one for each hour, actor and kind of request."""
 
-    def note(self, account: str, act: Act, name: str, actor: str) -> None:
+    def note(self, account: str, act: Act, name: str, actor: str, why: str = "") -> None:
         """Note a request before it is accepted, unless this hour has the entry already.
 
         A request that is not stored after all leaves an entry that says too much; none is accepted without one.
 
         Args:
             actor: who asks, for the entry.
+            why: of a refusal, for the entry; empty: none.
 
         Raises:
             Retriable: it is not noted, so the request must not be accepted.

@@ -67,6 +67,7 @@ class Control:
         paused: by an operator, for the account or everything.
         breaker: of the lane that was asked for, a moment old.
         suppressed_at: when an address of the namespace was last suppressed, and unsubscribed (Unix ms); absent: never.
+        quiet: channel → the account's quiet hours, as `openings.quiet` reads them.
         heard: whether the job's account has webhooks.
     """
 
@@ -74,6 +75,7 @@ class Control:
     paused: bool
     breaker: Breaker | None = None
     suppressed_at: Mapping[Reach, int] = field(default_factory=dict)
+    quiet: Mapping[str, str] = field(default_factory=dict)
     heard: bool = True
 
 
@@ -224,23 +226,26 @@ class Records(SuppressionRecords, Protocol):
         reason: str = "",
         strict: bool = False,
         event: Event | None = None,
+        charge: str = "",
     ) -> Changed:
         """Make one transition of the table, if the job's state allows it.
 
         Args:
             now: Unix milliseconds, recorded where the transition has a time; PLAN needs `due_at` to have come. For
                 GIVE_WAY it is the time of the job's next try, before which it is not planned.
-                LOG reads the `unknown` of `job.counts`: if a job has some, its providers are asked.
+                LOG reads the `unknown` of `job.counts`: if a job has some, its providers are asked. If the job holds
+                something of its account's limits, LOG gives back what its `queued` and `skipped` messages took.
             reason: of a stop; one by the bounce guard needs that its owner has not overridden it.
             strict: only if the job's version is still that of `job`.
+            charge: of a RESUME, what the job holds of its account's limits from now on.
 
         RESUME needs the retry on its way to be that of `job`, and ends it; it notes the event's actor on the job. Of a
         job that reserves its credential, PLAN takes the reservation in the same transaction, unless another campaign
         holds it, and LOG gives it back. After GIVE_WAY the job holds it until `give_back`.
         """
 
-    def override_guard(self, job: str) -> None:
-        """Exempt a job from the bounce guard; nothing happens if the job no longer exists."""
+    def override_guard(self, job: str, event: Event | None = None) -> None:
+        """Exempt a job from the bounce guard; nothing happens if the job no longer exists. `event`: noted with it."""
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         """Record an owner's retry, or how far it is, or (None) withdraw it; with an event, in one transaction.
@@ -393,6 +398,12 @@ class Records(SuppressionRecords, Protocol):
 
     def reserved(self, credential: str) -> tuple[str, list[str]]:
         """Return the campaign whose jobs hold a credential, and their ids, consistent; both are empty if none do."""
+
+    def turns(self, credential: str) -> Sequence[str]:
+        """Return the accounts whose campaigns took turns on a credential, the last one last, consistent."""
+
+    def set_turns(self, credential: str, accounts: Sequence[str]) -> None:
+        """Store what `turns` returns."""
 
     def give_back(self, job: Job) -> bool:
         """Take a job from those that hold its credential. False: it was written since it was read."""

@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
-from shared.domain.times import Seconds
+from shared.domain.times import Millis, Seconds
 
 if TYPE_CHECKING:
     from shared.domain.content.unsubscribe import Unsubscription
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shared.domain.lanes.depth import QueueDepth
     from shared.domain.lanes.lease_hints import LeaseHint
     from shared.domain.lanes.pacing import Pace, Slots
+    from shared.domain.lanes.quotas import Headroom, Spend, Unused
     from shared.domain.lanes.switches import Hold, ThrottledRate
 
 
@@ -110,6 +111,7 @@ class Pacer(Protocol):
         job: str = "",
         hint: LeaseHint | None = None,
         ended: RefusalTally = NO_CALLS,
+        spend: Spend | None = None,
     ) -> Slots:
         """Reserve k slots and return them; waits while the credential is reserved further ahead than `pace` allows.
 
@@ -120,10 +122,13 @@ class Pacer(Protocol):
             job: whose they are; it counts if the pace is that of a job with a lower rate of its own.
             hint: the lease that they are for, noted by the same write.
             ended: calls at this pace that ended since the last reservation of this process, noted likewise.
+            spend: the units that the messages take of the credential's quotas, counted by the same write; None: no
+                message is sent in these slots.
 
         Returns:
             None of them (`count` 0), and `switches`, if the credential is paused or the pace is not by what is stored.
-            The write that reserves judges that. None if the job's turn is more than `OWN_WAIT` away, at `first`.
+            The write that reserves judges that. None if the job's turn is more than `OWN_WAIT` away, at `first`. None,
+            and `room`, if that is too little for all units.
 
         Raises:
             Retriable: the store did not answer, or this process's clock is wrong; do not send by that clock.
@@ -135,6 +140,19 @@ class Pacer(Protocol):
         Args:
             past: what was known when the refused call had its slots.
         """
+
+    def fill(self, credential: str, until: Millis, step: int) -> None:
+        """Store that a lane is full until then (Unix milliseconds), unless a later time is stored.
+
+        Args:
+            step: how often in a row its provider has said so without a time; 0: by the credential's quotas.
+        """
+
+    def give_back(self, credential: str, unused: Unused) -> None:
+        """Take units off that were counted and surely not called. A period that is over keeps them."""
+
+    def room(self, credential: str, spend: Spend) -> Headroom:
+        """Return what a lane may send now, consistently; `spend`: what is to be sent."""
 
     def skew(self) -> float:
         """Return the most seconds that slots were too far ahead, or a clock off, since this was last asked."""

@@ -33,8 +33,11 @@ JOIN: Final = 64 * 1024
 """Longer bodies go to the transport in parts, so that hundreds in flight share one copy."""
 MIN_WAIT: Final = 1.0
 MAX_WAIT: Final = 900.0
+INQUIRIES: Final = 3
+"""Requests for one page of what a provider knows, until it answers."""
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _TIMEOUT: Final = 408
+_SERVERS: Final = 500
 _NOT_ACCEPTABLE: Final = 406
 STANDARD: Final = {"Accept": "application/json", "User-Agent": "posthaste"}
 """What every request says. SendGrid wants an `Accept` ("406: Missing Accept header"), Resend a `User-Agent`, and their
@@ -156,6 +159,21 @@ def exchange(
     return perform(http, ask(method, url, headers=headers, body=body, deadline=deadline))
 
 
+def inquire(
+    http: Http, method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: Seconds
+) -> Response | Outcome:
+    """Make a request that changes nothing, as `exchange` does: up to INQUIRIES times, while no real answer comes.
+
+    A provider that is disturbed also loses answers to questions, and the next question is hours away.
+    """
+    found = exchange(http, method, url, headers=headers, body=body, deadline=deadline)
+    for _ in range(INQUIRIES - 1):
+        if not (isinstance(found, Unknown) or (isinstance(found, Response) and found.status >= _SERVERS)):
+            break
+        found = exchange(http, method, url, headers=headers, body=body, deadline=deadline)
+    return found
+
+
 def ask(
     method: str, url: str, *, headers: Mapping[str, str], body: Body, deadline: Seconds
 ) -> Steps[Response | Outcome]:
@@ -204,7 +222,7 @@ def fault(status: int) -> Outcome:
     A 406 is an unlucky call: SendGrid's edge returns it now and then. Any other 4xx, and redirects, are about the
     request as such (a wrong base URL): nothing was sent, and this credential sends nothing.
     """
-    if status >= 500 or status == _TIMEOUT:  # noqa: PLR2004 - a server's fault
+    if status >= _SERVERS or status == _TIMEOUT:
         return Unknown(f"http_{status}")
     if status == _NOT_ACCEPTABLE:
         return Rejected("http_406", permanent=False)

@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Self
 
 from shared.domain.content.content import Content
 from shared.domain.content.streams import Body
-from shared.domain.jobs.outcomes import Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Outcome, OverQuota, Rejected, Throttled, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Clock, Http, Response, Steps, Target
 from shared.providers._common import REPEATED, ask, exchange, perform, wait
@@ -90,6 +90,10 @@ class Vendor(ABC):
     def _throttled(self, headers: Mapping[str, str], otherwise: float = 0.0) -> Throttled:
         """Return how long to wait: `Retry-After`, else `otherwise` seconds."""
         return Throttled(wait(headers.get("retry-after", ""), self._clock.now(), otherwise=otherwise))
+
+    def _over_quota(self, headers: Mapping[str, str]) -> OverQuota:
+        """Return that the account's quota is used up: until `Retry-After`, if the answer has it."""
+        return OverQuota(wait(headers.get("retry-after", ""), self._clock.now(), otherwise=0.0))
 
 
 class JsonVendor(Vendor):

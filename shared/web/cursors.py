@@ -14,7 +14,7 @@ from shared.web.routing import Call
 
 _JOBS: Final = re.compile(r"\d{15}#[0-9a-z]{26}")
 _SUPPRESSIONS: Final = re.compile(r"\d{15}#[0-9a-f]{64}")
-_EVENTS: Final = re.compile(r"\d{15}#[^#\s]{1,80}#[a-z_]{1,40}\.[a-z_]{1,40}")
+_EVENTS: Final = re.compile(r"\d{15}#[^#\s]{1,80}#[a-z_]{1,40}\.[a-z_]{1,40}(?:#[0-9a-f]{8})?")
 _NOTIFIERS: Final = re.compile(r"\d{15}#[a-z0-9-]{1,63}")
 _PLACE: Final = re.compile(r"[^\x00-\x1f]{1,400}")
 _TEXTS: Final = re.compile(r"\d{15}#[0-9a-f]{32}")

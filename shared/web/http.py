@@ -41,6 +41,8 @@ class Request:
         slash: the path ends with a slash.
         cookies: name → value, from the browser.
         source: the address that it comes from, as API Gateway has seen it.
+        path: decoded, without the stage.
+        raw_query: as the client wrote it, without the question mark.
     """
 
     id: str
@@ -52,6 +54,8 @@ class Request:
     slash: bool = False
     cookies: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
+    path: str = "/"
+    raw_query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,8 @@ def read(event: Mapping[str, Any], request_id: str) -> Request:
         slash=path.endswith("/"),
         cookies=_cookies(event, headers),
         source=str(context.get("http", {}).get("sourceIp", "")),
+        path=path.replace("%25", "%"),
+        raw_query=event.get("rawQueryString") or "",
     )
 
 
@@ -171,6 +177,8 @@ def write(answer: Answer, request_id: str, *, gzip: bool = False) -> dict[str, A
         "Content-Type": answer.content_type,
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
+        "Strict-Transport-Security": "max-age=31536000",
+        "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
         "X-Request-Id": request_id,
         **answer.headers,
     }

@@ -5,7 +5,8 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from http import HTTPStatus
 from typing import Final
 
@@ -26,6 +27,14 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "bad_range": (400, "The range is impossible. Give a beginning and a later end, as the operation describes."),
     "bad_idempotency_key": (400, "An Idempotency-Key has 1 to 255 printable ASCII characters."),
     "unauthorized": (401, "Send a valid API key: Authorization: Bearer ph_live_…, ph_team_… or ph_test_…."),
+    "key_expired": (401, "The API key has expired. Ask an operator for a new one, or for a later end."),
+    "key_revoked": (401, "The API key has been revoked. Ask an operator for a new one."),
+    "token_expired": (401, "The access token has expired. Get another one: POST /oauth/token."),
+    "proof_needed": (401, "The API key asks for more than its text. Get an access token: POST /oauth/token."),
+    "signature_invalid": (401, "The signature of the request does not hold (RFC 9421)."),
+    "unsupported_grant_type": (400, "Send grant_type=client_credentials: there is no other grant."),
+    "invalid_scope": (400, "The API key does not have each of these scopes, or there is no such scope."),
+    "network_not_allowed": (403, "The API key may not be used from this address. An operator sets its networks."),
     "missing_scope": (403, "The API key does not have the scope that this call needs."),
     "live_key_needed": (
         403,
@@ -74,6 +83,14 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     ),
     "campaign_sent": (409, "The campaign has sent a list. You can delete drafts only."),
     "no_list": (409, "The campaign has no list to send. Upload one and wait until it is read."),
+    "not_waiting": (409, "Nothing waits for approval. It was sent, refused or changed."),
+    "approval_changed": (409, "You were shown something else than what waits. Look at it again."),
+    "approval_lapsed": (409, "The time to send came before the approval. Send the list again, with another time."),
+    "asker_gone": (409, "The key that asked was revoked. Refuse the request, and have the list sent again."),
+    "own_request": (
+        409,
+        "You asked for this, or your key or membership is too new. Another key or person must approve it.",
+    ),
     "nothing_sent": (409, "The campaign has not sent a list yet."),
     "bounce_guard": (409, "Too much of what the campaign sent bounced. Clean the lists, or override the bounce guard."),
     "missing_columns": (409, "The list lacks columns that the template uses."),
@@ -106,6 +123,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "empty_file": (422, "The list is empty."),
     "from_missing": (422, "An e-mail needs a sender: set `from` of the campaign's template."),
     "rate_too_high": (422, "The rate is higher than the credential's. Lower it."),
+    "country_not_allowed": (422, "The account may not send to numbers of a country. See `errors`."),
     "takes_too_long": (
         422,
         "At this rate, sending takes longer than the list is kept (see `errors`). Raise the rate or split the list.",
@@ -121,6 +139,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
         429,
         "The account has 10 uploads without a file. Complete one, or wait: each ends after an hour.",
     ),
+    "quota_exceeded": (429, "The account or its API key has used up a limit of the day. Wait until `resets_at`."),
     "rate_limited": (429, "Too many requests. Wait for the time in Retry-After."),
     "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
     "internal_error": (500, "An unexpected error occurred. If this continues, report the `request_id`."),
@@ -145,6 +164,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "rate_too_high": "rate",
     "takes_too_long": "rate",
     "no_route": "route",
+    "country_not_allowed": "to",
     "no_policy": "batch_key",
     "event_id_taken": "event_id",
     "idempotency_mismatch": "Idempotency-Key",
@@ -162,7 +182,8 @@ class FieldError(BaseModel):
     field: str = Field(description="Path of the field, e.g. `attachments.0.data`; empty for the whole body.")
     message: str = Field(description="A sentence for people.")
     code: str | None = Field(
-        None, description="Of a template or a mail: what is wrong, stable. Its row: `/errors#template_unclosed`."
+        None,
+        description="Of a template, mail or recipient: what is wrong, stable. Its row: `/errors#template_unclosed`.",
     )
     offset: int | None = Field(None, description="Of a template: characters before the place, from 0.")
     line: int | None = Field(None, description="Of a template or a mail: from 1.")
@@ -181,16 +202,33 @@ class ProblemDetails(BaseModel):
     code: str = Field(description="The problem's stable code, for programs.")
     errors: list[FieldError] | None = Field(None, description="The invalid fields. Every 422 has it.")
     request_id: str | None = Field(None, description="With a 500: what to name when asking.")
+    quota: str | None = Field(
+        None, description="With `quota_exceeded`: the limit: a channel, `messages` of all channels, or `price`."
+    )
+    limit: float | int | None = Field(None, description="With `quota_exceeded`: the most of a day.")
+    used: float | int | None = Field(None, description="With `quota_exceeded`: how much is used.")
+    resets_at: datetime | None = Field(None, description="With `quota_exceeded`: when the next day begins.")
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaFacts:
+    """The limit of a day that a request would exceed, as a problem shows it."""
+
+    quota: str
+    limit: float | int
+    used: float | int
+    resets_at: datetime
 
 
 @dataclass(eq=False)
 class Problem(Exception):
-    """A client's error, or ours, as it is answered. `headers` go with the answer."""
+    """A client's error, or ours, as it is answered. `headers` go with the answer; `facts`: of a `quota_exceeded`."""
 
     code: str
     detail: str = ""
     errors: Sequence[tuple[str, str] | FieldError] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
+    facts: QuotaFacts | None = None
 
     def __post_init__(self) -> None:
         if self.code in AFTER:
@@ -221,6 +259,7 @@ class Problem(Exception):
             code=self.code,
             errors=self.field_errors or None,
             request_id=request_id if self.code == "internal_error" else None,
+            **(asdict(self.facts) if self.facts is not None else {}),
         )
         return details.model_dump_json(exclude_none=True)
 

@@ -101,7 +101,7 @@ class Route:
         path: template, with parameters in braces.
         name: unique; the OpenAPI operationId.
         summary: a line for people; `description`: further text.
-        scope: what the key needs.
+        scope: what the key needs, or one of `areas`.
         handler: what answers.
         answers: status → model of the 2xx answers.
         problems: codes besides the common ones.
@@ -121,6 +121,9 @@ class Route:
         headers: of its 2xx answers, name → description.
         while_suspended: whether a suspended account may call it, or its handler asks; None: it may if this reads or
             deletes.
+        areas: scopes that suffice in place of `scope`; `functions/api/access/areas.py` sets them.
+        key_header: another header that may hold the key, as it is, in lower case; empty: there is none.
+        brief: the document names it and describes no fields: another service's documentation does.
     """
 
     method: str
@@ -147,6 +150,10 @@ class Route:
     form: Form | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     while_suspended: bool | None = None
+    areas: tuple[Scope, ...] = ()
+    key_header: str = ""
+    brief: bool = False
+    scopes: frozenset[Scope] = field(init=False)
 
     def __post_init__(self) -> None:
         """Take the models that are not given from the handler's annotation."""
@@ -155,6 +162,12 @@ class Route:
             object.__setattr__(self, "query", query)
         if self.body is BaseModel:
             object.__setattr__(self, "body", body)
+        object.__setattr__(self, "scopes", frozenset(self.needs))
+
+    @property
+    def needs(self) -> tuple[Scope, ...]:
+        """The scopes of which a key needs one, the narrowest first."""
+        return (*self.areas, self.scope)
 
     @property
     def needs_body(self) -> bool:
@@ -267,6 +280,32 @@ class Public:
     conflict: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An operation by which a client exchanges what it has for a token. It finds out by itself who asks.
+
+    Attributes:
+        body: the model of the form that it takes.
+        answer: the model of its 200.
+        form: of its problems.
+        problems: their codes.
+        example: the fields of a form; a value may name a variable of the shell.
+        description: more than the summary.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handler: Callable[[PublicRequest[Any]], Answer]
+    body: type[BaseModel]
+    answer: type[BaseModel]
+    form: Form
+    problems: Sequence[str]
+    example: Mapping[str, str]
+    description: str = ""
+
+
 def _query(model: type[Q], request: Request) -> Q:
     try:
         return model.model_validate_strings(dict(request.query))
@@ -279,7 +318,7 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-Operation = Route | Page | Public
+Operation = Route | Page | Public | Exchange
 
 
 def section(tag: str, *routes: Route) -> tuple[Route, ...]:
@@ -319,6 +358,11 @@ def find(routes: Sequence[R], request: Request) -> tuple[R, dict[str, str]]:
         raise Problem("method_not_allowed", headers={"Allow": ", ".join(sorted(allowed))})
     shown = named("path", f"/{'/'.join(request.segments)}")
     raise Problem("not_found", f"This API has no {shown}. /docs shows all paths.")
+
+
+def matches(template: str, segments: Sequence[str]) -> bool:
+    """Return whether a path has the form of a template. `segments`: as in `Request`."""
+    return _match(template, segments) is not None
 
 
 def _match(template: str, segments: Sequence[str]) -> dict[str, str] | None:

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, SerializationInfo
 
+from shared.domain.lanes.meanings import meaning_of
 from shared.web.http import Answer
 
 
@@ -44,6 +45,8 @@ StampOrNull = Annotated[Time | None, BeforeValidator(at)]
 """Likewise; 0 becomes null."""
 TextOrNull = Annotated[str | None, BeforeValidator(or_none)]
 """A text; an empty one becomes null."""
+Meaning = Annotated[str | None, BeforeValidator(lambda code: or_none(meaning_of(code or "")))]
+"""A code of a message in words; null if there are none for it."""
 
 
 class View(BaseModel):

@@ -70,3 +70,32 @@ def test_a_client_keeps_its_settings_and_sends_its_user_agent(aws: Aws) -> None:
     client.list_queues()
     assert client.meta.config.connect_timeout == 7
     assert [agent.split()[0] for agent in said] == [b"posthaste"]  # Powertools, once imported, adds its own
+
+
+@pytest.mark.parametrize("service", ["dynamodb", "sqs", "secretsmanager"])
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        *({"AWS_DEFAULT_REGION": x} for x in ("us-east-1", "ap-southeast-3", "cn-north-1", "us-gov-west-1", "mx-x-1")),
+        *({"AWS_DEFAULT_REGION": x} for x in ("us-iso-east-1", "eusc-de-east-1", "il-central-1")),
+        {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566"},
+        {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9324"},
+        {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"},
+        {"AWS_USE_FIPS_ENDPOINT": "true", "AWS_DEFAULT_REGION": "us-east-1"},
+        {"AWS_USE_DUALSTACK_ENDPOINT": "true"},
+    ],
+    ids=lambda variables: ",".join(variables.values()) or "plain",
+)
+def test_an_endpoint_is_that_of_a_client(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], service: str
+) -> None:
+    for name, value in {"AWS_DEFAULT_REGION": "eu-west-1", **variables}.items():
+        monkeypatch.setenv(name, value)
+    meta = Aws().client(service).meta
+    assert Aws().endpoint(service) == (meta.endpoint_url, meta.region_name)
+
+
+def test_a_usual_endpoint_takes_no_client(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aws, "client", None)
+    assert aws.endpoint("dynamodb") == ("https://dynamodb.eu-west-1.amazonaws.com", "eu-west-1")

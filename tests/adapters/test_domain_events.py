@@ -7,15 +7,24 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.spending import DynamoSpending
+from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
+from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.domain_events import alarm, read
+from shared.adapters.dynamo.jobs.bouncing import DynamoBouncingDays
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.dynamo.notices.updates import log_actions
 from shared.adapters.dynamo.recipients.texts import DynamoTexts
 from shared.adapters.reports import matches
 from shared.contracts import HOOKS_OPS_FILTERS, HOOKS_RECORDS_FILTERS
-from shared.domain.campaigns.campaign import Upload, UploadState
+from shared.domain.audit import Act, Log, audited
+from shared.domain.campaigns.approval import Decided, Decision, PendingApproval
+from shared.domain.campaigns.bounce_guard import BouncingDay
+from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
 from shared.domain.digests.window import EventPart, opened
 from shared.domain.hooks.domain_event import DomainEvent
 from shared.domain.hooks.endpoint import DEPLOYMENT
@@ -27,7 +36,9 @@ from shared.domain.lanes import breaker as breakers
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.recipients.suppressions import DigestsOf, Reach
+from shared.domain.spending.limits import Charge, day_of
 from shared.domain.texts import ReceivedText
+from shared.domain.times import DAY_MS
 from tests.contracts.conftest import ROUTE, Parts, leased, passing
 from tests.domain.digests.examples import policy
 from tests.fakes.clock import FakeClock
@@ -262,6 +273,30 @@ def test_a_text_is_told_to_its_account(streams: Streams, clock: FakeClock) -> No
     )
 
 
+@pytest.mark.parametrize("test", [False, True])
+def test_a_key_that_is_used_and_ends_soon_is_told_of_three_times(
+    streams: Streams, clock: FakeClock, *, test: bool
+) -> None:
+    tables = streams.stores.tables
+    operators = Accounts(streams.stores.dynamo.client, tables.records, clock, homes=tables.homes)
+    account = operators.create_account("Ann")
+    secret, key = operators.create_key(account, test=test, name="Shop", expires=clock.ms + 20 * DAY_MS)
+    accounts = Accounts(streams.stores.dynamo.client, tables.records, clock, homes=tables.alone)
+    told: list[tuple[int, DomainEvent]] = []
+    for hour in range(0, 20 * 24, 6):
+        found = accounts.find_by_key(secret)
+        assert found is not None
+        accounts.note_use(secret, found, "192.0.2.1")
+        told += [(hour // 24, x) for x in streams.news()]
+        clock.advance(6 * 3600)
+    assert accounts.find_by_key(secret) is None
+    assert [(day, x.event.data["days"]) for day, x in told] == [(6, 14), (13, 7), (19, 1)]
+    assert {(x.namespace, x.kind) for _, x in told} == {(key.namespace, HookKind.KEY_EXPIRING)}
+    assert len({x.event.id for _, x in told}) == 3
+    log = DynamoJournal(Dynamo(streams.stores.dynamo.client, homes=tables.homes), tables.records)
+    assert [x.id for x in log.since(account, Log.AUDIT, 0) if x.kind == "key.expiring"] == [key.id] * 3
+
+
 def test_a_window_is_told_of_when_it_closes(streams: Streams, clock: FakeClock) -> None:
     part = EventPart("p" * 16, b"event", 1, 5, 1_900_000_000, ACCOUNT)
     windows = DynamoWindows(streams.stores.dynamo, records=streams.stores.tables.records)
@@ -284,6 +319,41 @@ def test_an_upload_is_told_of_when_it_is_read_or_cannot_be(streams: Streams, clo
     (found,) = streams.news()
     assert (found.namespace, found.kind, found.event.data["state"]) == (TEST, HookKind.UPLOAD_FINISHED, "failed")
     assert found.event.data["code"] == "no_recipients"
+
+
+def test_a_request_for_approval_is_told_of_once_with_its_end(streams: Streams, clock: FakeClock) -> None:
+    stores, table = streams.stores, streams.stores.tables.records
+    campaigns = DynamoCampaigns(stores.dynamo, records=table, blobs=stores.blobs)
+    draft = Campaign("m1", ACCOUNT, False, "October", "email", "one", Message("Hi"), clock.ms, ready="u1")
+    campaigns.create(draft, None)
+    assert streams.news() == []
+    asked = PendingApproval("a" * 32, 2, "key", clock.ms, rows=5)
+    waits = replace(draft.changed(clock.ms), asked=asked)
+    event = audited(ACCOUNT, clock.ms, "m1", Act.APPROVAL_ASKED, "key")
+    campaigns.ask(draft, waits, None, event=event)
+    (found,) = streams.news()
+    assert (found.namespace, found.kind) == (ACCOUNT, HookKind.APPROVAL_ASKED)
+    assert (found.event.data["approval_id"], found.event.data["recipients"]) == (asked.id, 5)
+    decided = Decided(asked.id, Decision.REFUSED, "other", "key", "u1", clock.ms, "because")
+    refused = waits.changed(clock.ms, decided=decided)
+    campaigns.save(waits, refused)
+    (found,) = streams.news()
+    assert (found.kind, found.event.data["decision"]) == (HookKind.APPROVAL_DECIDED, "refused")
+    assert found.event.data["reason"] == "because"
+    campaigns.save(refused, refused.changed(clock.ms, name="Other"))
+    assert streams.news() == []
+
+
+def test_an_edit_of_a_campaign_that_waits_tells_nothing(streams: Streams, clock: FakeClock) -> None:
+    """Also one by a version of Posthaste that knows no approvals, and leaves the request."""
+    stores, table = streams.stores, streams.stores.tables.records
+    campaigns = DynamoCampaigns(stores.dynamo, records=table, blobs=stores.blobs)
+    asked = PendingApproval("a" * 32, 1, "key", clock.ms, rows=5)
+    draft = Campaign("m1", ACCOUNT, False, "October", "email", "one", Message("Hi"), clock.ms, asked=asked)
+    campaigns.create(draft, None)
+    assert len(streams.news()) == 1
+    campaigns.save(draft, replace(draft, version=2, name="Other"))
+    assert streams.news() == []
 
 
 def test_an_update_of_a_notice_names_its_notifier(streams: Streams, clock: FakeClock) -> None:
@@ -329,3 +399,49 @@ def test_a_change_of_an_alarm_is_told_to_the_operators() -> None:
 
 def test_a_removed_item_says_nothing() -> None:
     assert list(read([{"eventName": "REMOVE", "dynamodb": {"Keys": {}}}], 0)) == []
+
+
+def test_a_day_whose_single_messages_bounce_is_told_once(streams: Streams, clock: FakeClock) -> None:
+    days = DynamoBouncingDays(streams.stores.dynamo, streams.stores.tables.records)
+    assert days.note(BouncingDay(ACCOUNT, "2026-11-20", "email", 12, 90, clock.ms))
+    assert not days.note(BouncingDay(ACCOUNT, "2026-11-20", "email", 13, 91, clock.ms))
+    found = streams.news()
+    assert [(x.namespace, x.kind) for x in found] == [
+        (owner, HookKind.ACCOUNT_BOUNCING) for owner in (ACCOUNT, DEPLOYMENT)
+    ]
+    assert found[0].event.data == {
+        "account": ACCOUNT,
+        "channel": "email",
+        "bounced": 12,
+        "settled": 90,
+        "date": "2026-11-20",
+    }
+    assert days.note(BouncingDay(ACCOUNT, "2026-11-21", "email", 12, 90, clock.ms))
+    assert len(streams.news()) == 2
+
+
+def test_each_share_of_a_limit_is_told_once_a_day_to_its_account_and_to_operators(
+    streams: Streams, clock: FakeClock
+) -> None:
+    stores = streams.stores
+
+    def take(email: int) -> bool:
+        spending = DynamoSpending(stores.dynamo, stores.tables.records, clock)  # a process of its own
+        return spending.take(Charge(ACCOUNT, day_of(clock.ms), {"email": email}, {"email": 10})) is None
+
+    assert take(7)
+    assert streams.news() == []
+    assert take(1)
+    found = streams.news()
+    assert [(x.namespace, x.kind) for x in found] == [(ACCOUNT, HookKind.QUOTA_REACHED), (DEPLOYMENT, found[0].kind)]
+    data = found[0].event.data
+    assert (data["quota"], data["share"], data["used"], data["limit"]) == ("email", 80, 8, 10)
+    assert take(1)
+    assert streams.news() == []
+    assert not take(2)
+    assert [x.event.data["share"] for x in streams.news()] == [100, 100]
+    assert take(1)
+    assert streams.news() == []
+    clock.advance(86_400)
+    assert take(10)
+    assert sorted(x.event.data["share"] for x in streams.news()) == [80, 80, 100, 100]

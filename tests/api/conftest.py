@@ -15,6 +15,7 @@ from functions.api.mails.services import MailServices
 from functions.api.notices.services import NoticeServices
 from functions.api.services import ApiServices, visits
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.accounts.spending import DynamoSpending, KnownRules
 from shared.adapters.dynamo.accounts.stats import Stats
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
@@ -46,6 +47,7 @@ from shared.engine.notices.days import NotifierDays
 from shared.engine.notices.notifiers import NotifierService
 from shared.engine.notices.take import NoticeService
 from shared.engine.notices.updates import UpdateReader
+from shared.engine.spender import Spender
 from shared.providers.instructing import INSTRUCTING
 from tests.api.hooks import HookRoom, build_hooks
 from tests.api.lists import Lists, as_body, build_lists
@@ -95,10 +97,10 @@ class Reply:
     @property
     def code(self) -> str:
         """The problem's code; checks that it is one, of that status. A door's own form of it names the code's page."""
-        if self.headers["content-type"] == "application/json" and self.json.keys() == {"errors"}:
-            (page,) = {e["help"] for e in self.json["errors"]}
+        if self.of_door:
+            assert self.headers["content-type"] == "application/json"
             assert self.status >= 400
-            return str(page.removeprefix("/errors#"))
+            return self.headers["link"].removeprefix("</errors#").removesuffix('>; rel="help"')
         assert self.headers["content-type"] == "application/problem+json"
         assert self.json["status"] == self.status
         assert self.json["type"] == f"/errors#{self.json['code']}"
@@ -106,6 +108,11 @@ class Reply:
         assert self.json["detail"]
         code: str = self.json["code"]
         return code
+
+    @property
+    def of_door(self) -> bool:
+        """Whether it is a problem in another service's form."""
+        return self.headers.get("link", "").startswith("</errors#")
 
     @property
     def fields(self) -> list[str]:
@@ -172,7 +179,7 @@ class Api:
         """Answer an event."""
         got = respond(what, "request-1", lambda: self.services)
         reply = Reply(got["statusCode"], {k.lower(): v for k, v in got["headers"].items()}, got["body"])
-        if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
+        if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY and not reply.of_door:
             assert all({"field", "message"} <= set(e) for e in reply.json["errors"]), reply.text
             assert reply.json["errors"], "every 422 says what is not valid"
         return reply
@@ -285,12 +292,16 @@ def build_api(client: Any, clock: FakeClock) -> Api:
 
     world = World(*CREDENTIALS, stores=stores, clock=clock)
     tables = made[0].tables
+    functions = Dynamo(client, sleep=clock.sleep, homes=tables.alone)
+    rules = KnownRules(functions, tables.records, clock)
+    store = DynamoSpending(functions, tables.records, clock)
+    world.spender = Spender(store=store, rules=rules.of, settings=world.settings, clock=clock)
+    world.reboot()
     world.settings.routes["email"] = ("one", "two", "theirs")
     records = tables.records
     lists = build_lists(world, made[0])
-    accounts = Accounts(client, records, clock, homes=tables.homes)
+    accounts = Accounts(client, records, clock, homes=tables.homes, rules=rules)
     suppressions = Suppressions(client, records, clock, homes=tables.alone)
-    functions = Dynamo(client, sleep=clock.sleep, homes=tables.alone)
     parts = account_parts(functions, records, clock)
     senders = proven(accounts, parts, clock)
     notifiers = DynamoNotifiers(functions, records=records)
@@ -362,6 +373,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         records=world.records,
         intake=build_intake(world.settings, senders, suppressions, clock, ADDRESS),
         acceptor=world.acceptor,
+        spender=world.spender,
         acceptances=made[0].acceptances,
         control=world.control,
         schedules=world.schedules,

@@ -4,6 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from shared.adapters.dynamo.accounts.api_keys import ApiKeys
+from shared.adapters.dynamo.audit import DynamoJournal
+from shared.adapters.dynamo.campaigns.approvals import DynamoApprovals
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
@@ -12,6 +15,7 @@ from shared.adapters.dynamo.open_places import DynamoOpenPlaces
 from shared.bootstrap.campaigning import CampaignServices, trials
 from shared.contracts import load_export, load_ingest
 from shared.domain.content.unsubscribe import PATH
+from shared.engine.campaigns.approving import ApprovalControl, Kinship
 from shared.engine.campaigns.campaigns import CampaignControl
 from shared.engine.campaigns.preview import Previews
 from shared.engine.lists.ingest import Ingestion
@@ -78,7 +82,6 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
     }
     control = CampaignControl(
         campaigns=campaigns,
-        uploads=uploads,
         records=world.records,
         control=world.control,
         planner=world.planner,
@@ -86,6 +89,7 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
         settings=world.settings,
         clock=world.clock,
         unsubscribe=ADDRESS + PATH,
+        spender=world.spender,
     )
     previews = Previews(
         records=world.records, ledgers=world.ledgers, links=links, settings=world.settings, clock=world.clock
@@ -96,6 +100,14 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
         templates=DynamoTemplates(stores.dynamo, records=table),
         uploading=Uploading(places=DynamoOpenPlaces(stores.dynamo, records=table, clock=world.clock), **intake),
         control=control,
+        approvals=ApprovalControl(
+            approvals=DynamoApprovals(stores.dynamo, table),
+            campaigns=control,
+            kinship=Kinship(
+                ApiKeys(stores.dynamo.client, table, world.clock), DynamoJournal(stores.dynamo, table), world.clock
+            ),
+            clock=world.clock,
+        ),
         previews=previews,
         trials=trials(stores.dynamo, table, world.clock),
     )

@@ -9,7 +9,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from tests.api.conftest import Api, event
 
-AUTHORIZATION = "HTTP_AUTHORIZATION"
+PASSED = ("authorization", "idempotency-key", "x-postmark-server-token", "x-batch-validation")
+"""Headers that pages and doors read."""
 PREFIX = "/below/a/path"
 """Pages must work wherever the API's address leads."""
 
@@ -33,8 +34,11 @@ def pages(api: Api) -> Iterator[str]:
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)).decode()
         path = environ["PATH_INFO"].removeprefix(PREFIX)
         headers = {"content-type": environ.get("CONTENT_TYPE", "")}
-        headers |= {"authorization": environ[AUTHORIZATION]} if AUTHORIZATION in environ else {}
-        got = api.handle(event(environ["REQUEST_METHOD"], path, body=body, headers=headers))
+        given = {name: environ.get(f"HTTP_{name.upper().replace('-', '_')}") for name in PASSED}
+        headers |= {name: text for name, text in given.items() if text is not None}
+        got = api.handle(
+            event(environ["REQUEST_METHOD"], path, body=body, headers=headers, query=environ.get("QUERY_STRING", ""))
+        )
         start(f"{got.status} X", list(got.headers.items()))
         return [got.text.encode()]
 

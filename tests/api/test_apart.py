@@ -21,6 +21,8 @@ OPERATIONS = [
 ]
 SAID = {"from": "news@example.com", "subject": "x", "body": "x"}
 ENVELOPE = {"mail_from": "news@example.com", "destinations": [{"address": "a@example.org"}]}
+POSTMARK = {"From": SAID["from"], "To": "a@example.org", "Subject": "x", "TextBody": "x"}
+RESEND = {"from": SAID["from"], "to": "a@example.org", "subject": "x", "text": "x"}
 NAMED = ("{id}", "{name}", "{program}", "{window_id}", "{mail_id}", "{hook_id}", "{domain}")
 """What names a thing of one account."""
 BODIES: dict[tuple[str, str], Any] = {
@@ -28,6 +30,11 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/campaigns/{id}/template"): SAID,
     ("PUT", "/campaigns/{id}/recipients"): {"recipients": [{"recipient": "a@example.org"}]},
     ("POST", "/campaigns/{id}/test"): {"recipient": "a@example.org"},
+    ("POST", "/campaigns/{id}/approve"): {"approval_id": "0" * 32},
+    ("POST", "/campaigns/{id}/refuse"): {"approval_id": "0" * 32},
+    ("PUT", "/approval-limit"): {"above": 1_000_000},
+    ("POST", "/approval-limit/approve"): {"approval_id": "0" * 32},
+    ("POST", "/approval-limit/refuse"): {"approval_id": "0" * 32},
     ("POST", "/templates"): {"name": "x", "channel": "email", **SAID},
     ("PUT", "/templates/{id}"): SAID,
     ("POST", "/notifiers"): {"name": "theirs", "timezone": "UTC"},
@@ -41,6 +48,10 @@ BODIES: dict[tuple[str, str], Any] = {
         "subject": "x",
         "content": [{"type": "text/plain", "value": "x"}],
     },
+    ("POST", "/email"): POSTMARK,
+    ("POST", "/email/batch"): [POSTMARK],
+    ("POST", "/emails"): RESEND,
+    ("POST", "/emails/batch"): [RESEND],
     ("POST", "/mails"): {**ENVELOPE, "content": "From: news@example.com\r\n\r\nx\r\n"},
     ("POST", "/mails/uploads"): ENVELOPE,
     ("POST", "/mails/{mail_id}/destinations/{address}/reschedule"): {"at": "2026-11-20T09:00:00Z"},
@@ -52,8 +63,14 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/senders"): {"domain": "theirs.example.net"},
     ("POST", "/batches"): {"from": "news@example.com", "to": "a@example.org", "subject": "x", "text": "x"},
 }
-ELSEWHERE = {("/programs", 422), ("/events", 422), ("/digest-policies/{prefix}", 404)}
-"""What another account may lack: a template, a policy."""
+ELSEWHERE = {
+    ("/approval-limit/approve", 409),
+    ("/approval-limit/refuse", 409),
+    ("/programs", 422),
+    ("/events", 422),
+    ("/digest-policies/{prefix}", 404),
+}
+"""What another account may lack: a proposal, a template, a policy."""
 NAMES = [f"{method} {path}" for method, path, _ in OPERATIONS]
 each = pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS, ids=NAMES)
 
@@ -142,10 +159,10 @@ def test_another_account_s_resources_do_not_exist(
         if any(x in path for x in NAMED) or (own and method == "GET"):
             assert (got.status, got.code) == (404, "not_found")
         else:
-            assert got.status in {200, 201, 202} or (path, got.status) in ELSEWHERE
+            assert got.status in {200, 201, 202, 204} or (path, got.status) in ELSEWHERE
             assert api.account not in got.text
-            if path == "/v3/mail/send":  # another service's answer has no body
-                assert (got.status, got.text) == (202, "")
+            if operation["tags"] == ["Other services"]:
+                assert method != "GET" or got.json == []
                 continue
             assert "items" not in got.json or got.json["items"] == [] or path in {"/credentials", "/audit", "/senders"}
     assert stored_of(api) == before
@@ -197,6 +214,7 @@ def test_a_key_does_no_more_than_its_scopes(
         .replace("{name}", "clinic")
     )
     key = scoped(frozenset(ALL_SCOPES) - {needed})
+    calm.call(method, url, BODIES.get((method, path)), key=key)  # the audit log has it once for this hour
     before = len(calm.client.writes)
     got = calm.call(method, url, BODIES.get((method, path)), key=key)
     assert (got.status, got.code) == (403, "missing_scope")

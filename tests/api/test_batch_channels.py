@@ -52,7 +52,8 @@ def test_a_number_that_stopped_one_channel_is_left_out_of_it(api: Api) -> None:
     api.services.suppressions.put(api.account, PHONE, "stopped", reach=Reach.SMS)
     refused = post(api, SMS)
     assert (refused.status, refused.code) == (422, "no_valid_recipient")
-    assert refused.json["errors"][0]["message"] == f"No recipient is left. {PHONE}: stopped."
+    said = {"field": "to.0", "message": f"{PHONE}: stopped since 2026-09-21: its owner wants no more messages by this "}
+    assert refused.json["errors"] == [{**said, "message": f"{said['message']}channel.", "code": "stopped"}]
     assert post(api, SMS, to=[PHONE, "+14155550101"]).json["skipped"] == 1
     api.services.suppressions.delete(api.account, PHONE, reach=Reach.SMS)
     api.services.suppressions.put(api.account, PHONE, "stopped", reach=Reach.VOICE)
@@ -72,7 +73,7 @@ def test_a_number_that_stopped_one_channel_is_left_out_of_it(api: Api) -> None:
         (SMS, {"unsubscribe": True}, "validation_failed", ["unsubscribe"]),
         (SMS, {"voice": {"say": "x"}}, "validation_failed", ["text"]),
         (SMS, {"voice": {"say": "x"}, "text": None}, "validation_failed", ["voice"]),
-        (SMS, {"to": ["ann@example.com"]}, "no_valid_recipient", ["to"]),
+        (SMS, {"to": ["ann@example.com"]}, "no_valid_recipient", ["to.0"]),
         (SMS, {"to": []}, "validation_failed", ["to"]),
         (SMS, {"route": ["one"]}, "validation_failed", ["route"]),
         (CALL, {}, "no_route", ["route"]),

@@ -145,21 +145,67 @@ def test_a_batch_without_a_valid_recipient_is_refused(api: Api, to: Any) -> None
 @pytest.mark.parametrize(
     ("to", "said"),
     [
-        ("ann", "ann: The address has no @."),
+        ("ann", ["to.0 ann: The address has no @. invalid_address"]),
         (
-            ["Sup <SUP@example.org>", "a b@c"],
-            "SUP@example.org: suppressed. a b@c: The email address contains invalid characters before the @-sign.",
-        ),
-        (
-            [f"n{i}" for i in range(5)],
-            "n0: The address has no @. n1: The address has no @. n2: The address has no @. 2 more.",
+            ["a b@c", "Sup <SUP@example.org>", "bob", "Out@example.org", "bob", "sup@example.org"],
+            [
+                "to.0 a b@c: The email address contains invalid characters before the @-sign. invalid_address",
+                "to.1 SUP@example.org: suppressed since 2026-09-21: a message to it bounced. suppressed",
+                "to.2 bob: The address has no @. invalid_address",
+                "to.3 Out@example.org: suppressed since 2026-09-21: added by hand. suppressed",
+                "to.4 bob: The address has no @. invalid_address",
+                "to.5 sup@example.org: suppressed since 2026-09-21: a message to it bounced. suppressed",
+            ],
         ),
     ],
 )
-def test_a_batch_without_a_valid_recipient_is_told_who_is_left_out_and_why(api: Api, to: Any, said: str) -> None:
-    api.call("PUT", "/suppressions/sup@example.org", {})
+def test_a_batch_without_a_valid_recipient_is_told_who_is_left_out_and_why(api: Api, to: Any, said: list[str]) -> None:
+    api.world.records.suppress(api.account, "sup@example.org", "bounced", int(api.world.clock.now() * 1000), job="j")
+    api.call("PUT", "/suppressions/out@example.org", {"reason": "asked by phone"})
     got = api.batch(to)
-    assert got.json["errors"] == [{"field": "to", "message": f"No recipient is left. {said}"}]
+    assert [" ".join((x["field"], x["message"], x["code"])) for x in got.json["errors"]] == said
+
+
+def test_a_refusal_names_a_hundred_recipients_and_counts_the_others(api: Api) -> None:
+    errors = api.batch([f"n{i}" for i in range(2_345)]).json["errors"]
+    assert [x["field"] for x in errors] == [*(f"to.{i}" for i in range(100)), "to"]
+    assert errors[-1]["message"] == "2,245 more are left out."
+
+
+def test_an_attachment_s_data_has_another_name_and_only_one_of_them(api: Api) -> None:
+    job = api.logged(attachments=[{"filename": "a.txt", "content": "QQ=="}])
+    content = api.world.records.content(job)
+    assert content is not None
+    assert content.attachments[0].data == "QQ=="
+    both = api.batch(attachments=[{"filename": "a.txt", "content": "QQ==", "data": "QQ=="}])
+    assert both.json["errors"] == [
+        {
+            "field": "attachments.0.content",
+            "message": "This field is unknown here. It is another name of `data`. Give one of them.",
+        }
+    ]
+    assert api.batch(attachments=[{"filename": "a.txt"}]).fields == ["attachments.0.data"]
+    assert api.batch(attachments=[{"filename": "a.txt", "content": "?"}]).status == 422
+
+
+def test_a_line_of_who_was_skipped_has_since_when_and_what_by(api: Api) -> None:
+    now = int(api.world.clock.now() * 1000)
+    api.world.records.suppress(api.account, "gone@example.org", "bounced", now, job="j")
+    api.call("PUT", "/suppressions/out@example.org", {"reason": "asked by phone"})
+    api.call("PUT", "/suppressions/left@example.org", {}, query={"scope": "campaigns"})
+    job = api.logged(["gone@example.org", "Out@example.org", "left@example.org", "nonsense"])
+    lines = {x["recipient"]: x["suppression"] for x in api.call("GET", f"/batches/{job}/logs").json["items"]}
+    shown = {who: entry and (entry["cause"], entry["reason"], entry["job_id"]) for who, entry in lines.items()}
+    assert shown == {
+        "gone@example.org": ("bounced", "bounced", "j"),
+        "Out@example.org": ("manual", "asked by phone", None),
+        "left@example.org": None,
+        "nonsense": None,
+    }
+    assert lines["gone@example.org"] == api.call("GET", "/suppressions/gone@example.org").json
+    assert api.call("GET", f"/batches/{job}/logs/0.1").json["suppression"] == lines["Out@example.org"]
+    api.call("DELETE", "/suppressions/out@example.org")
+    assert api.call("GET", f"/jobs/{job}/logs/0.1").json["suppression"] is None
 
 
 def test_5000_recipients_are_taken_and_one_more_is_not(api: Api) -> None:

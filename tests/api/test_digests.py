@@ -275,6 +275,7 @@ def test_a_policy_has_defaults_and_versions(api: Api, clock: FakeClock) -> None:
         "timezone": "UTC",
         "retention": 604_800,
         "unsubscribe": False,
+        "hours": None,
         "created_at": made.json["created_at"],
         "saved_at": made.json["created_at"],
     }

@@ -172,7 +172,7 @@ def test_who_is_suppressed_is_left_out_and_seen_in_the_log(api: Api) -> None:
         ("ben@example.org", ""),
     ]
     got = post(api, mail({"to": [boxes["ann"]]}))
-    said = "No recipient is left. ann@example.org: suppressed."
+    said = "ann@example.org: suppressed since 2026-09-21: added by hand."
     assert (got.status, errors(got)) == (400, [("personalizations.0.to.0.email", said)])
 
 

@@ -15,6 +15,8 @@ from shared.domain.campaigns.campaign import UploadState
 from shared.domain.content import content as content_codec
 from shared.domain.content.content import Content
 from shared.domain.exports import header, rows
+from shared.domain.jobs.outcomes import Rejected
+from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.suppressions import DigestsOf, Reach
 from shared.engine.reports.export import begin
@@ -315,3 +317,67 @@ def test_a_scan_that_ends_after_each_item_finds_all_the_same(api: Api, bucket: B
         erased, scans = erased + made.report.erased["recipients blanked"], scans + 1
     assert (erased, scans > 3) == (3, True)
     assert PERSON not in str(api.stored())
+
+
+@pytest.mark.slow
+def test_what_providers_wrote_about_a_person_is_gone_and_what_they_wrote_of_others_is_not(
+    api: Api, bucket: Bucket
+) -> None:
+    world = api.world
+    away = Rejected("full", permanent=False, about_message=True, detail="Ann is away")
+    for provider in world.providers.values():
+        provider.script(PERSON, [away])
+    job = api.accepted(to=["ben@example.org", PERSON])
+    world.settle()
+    (ben, _), (ann, tries) = [
+        ((x.chunk, i), x.cell(i)[1]) for x in world.ledgers.read_all(job) for i in range(len(x.cells))
+    ]
+
+    def say(place: tuple[int, int], attempt: int, word: str, text: str) -> None:
+        world.track("one", world.word(job, place[1], word, chunk=place[0], attempt=attempt, detail=text))
+
+    say(ben, 1, "deferred", "Ben?")
+    say(ann, tries, "deferred", "Ann Smith?")
+    world.settle()
+
+    def entries() -> list[Any]:
+        found: list[Any] = []
+        for chunk in {ben[0], ann[0]}:
+            for some in world.records.details(job, chunk):
+                found += [e for x in some for e in x.entries]
+        return found
+
+    def kept() -> list[str]:
+        return sorted(e.detail for e in entries() if e.detail)
+
+    def results() -> list[object]:
+        return [(e.index, e.attempt, e.code, e.id) for e in entries()]
+
+    before = results()
+    assert kept() == ["Ann Smith?", *["Ann is away"] * (tries - 1), "Ben?"]
+    looked = erase(api, bucket, dry=True).report
+    assert kept() == ["Ann Smith?", *["Ann is away"] * (tries - 1), "Ben?"]
+    report = erase(api, bucket).report
+    assert report.erased["texts of providers removed"] == looked.erased["texts of providers removed"] == tries
+    assert (kept(), results()) == (["Ben?"], before)
+    say(ann, tries, "delivered", "Ann has it")
+    assert "Ann has it" in kept()
+    assert erase(api, bucket).report.erased == {"texts of providers removed": 1}
+    assert kept() == ["Ben?"]
+
+
+def test_what_a_provider_wrote_in_a_small_job_s_own_item_is_gone(api: Api, bucket: Bucket) -> None:
+    world = api.world
+    for provider in world.providers.values():
+        provider.script(PERSON, [Rejected("moved", permanent=True, detail="Ann has moved")])
+    job = api.accepted(to=[PERSON])
+    for lane in world.senders:
+        world.send_together(lane)
+    assert world.job(job).state is JobState.LOGGED
+
+    def kept() -> list[str]:
+        return [e.detail for x in world.records.details(job, 0)[0] for e in x.entries]
+
+    assert kept() == ["Ann has moved"]
+    assert erase(api, bucket).report.erased["texts of providers removed"] == 1
+    assert kept() == [""]

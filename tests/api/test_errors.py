@@ -131,7 +131,6 @@ def test_an_unknown_field_suggests_the_known_one(calm: Api, field: str, meant: s
 @pytest.mark.parametrize(
     ("field", "meant"),
     [
-        ("content", "data"),
         ("Content", "data"),
         ("type", "content_type"),
         ("ContentType", "content_type"),

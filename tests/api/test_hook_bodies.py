@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ from pydantic import BaseModel
 from functions.api.hooks import page
 from functions.api.hooks.bodies import PAGES, HookPage
 from functions.api.openapi import FILE
-from shared.domain.campaigns.campaign import Upload, UploadState
+from shared.domain.access.ends import EndingKey
+from shared.domain.campaigns.approval import Decided, Decision, PendingApproval
+from shared.domain.campaigns.bounce_guard import BouncingDay
+from shared.domain.campaigns.campaign import Campaign, Message, Upload, UploadState
 from shared.domain.digests.window import opened
 from shared.domain.hooks import bodies, fields
 from shared.domain.hooks.bodies import HookEvent
@@ -20,6 +24,7 @@ from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.domain.spending.limits import ReachedQuota
 from shared.domain.texts import ReceivedText
 from tests.domain.digests.examples import part, policy
 from tests.domain.hooks.jobs import job
@@ -30,6 +35,7 @@ ADDRESS = "ada@example.com"
 STOPPED = job(state=JobState.STOPPED, stopped=True, stopped_at=NOW, stop_reason="bounce_guard", campaign="m1")
 WINDOW = opened(("acme", False), "acme/", 1, policy(), part(1), NOW)
 UPLOAD = Upload("u1", "m1", "acme", False, "email", "main", "blob", UploadState.FAILED, NOW, 0, code="no_rows")
+CAMPAIGN = Campaign("m1", "acme", False, "October", "email", "main", Message("Hi"), NOW, ready="u1")
 ENTRY = UpdateEntry("clinic", "uuid", "n1", NOW, "PERM_FAIL", "NEW", "bad_phone", "The number is none.")
 TEXT = ReceivedText("acme", "t1", "texts", "sms", "+14155550100", "", "Hi", NOW, "started")
 ENTERED = Suppression(ADDRESS, "bounced", NOW, "j1", "email")
@@ -42,6 +48,10 @@ MADE: Mapping[HookKind, dict[str, Any]] = {
     HookKind.JOB_LOGGED: fields.JOB.data(job(finished_at=NOW)),
     HookKind.JOB_STOPPED: fields.JOB.data(STOPPED),
     HookKind.CAMPAIGN_HALTED: fields.HALT.data(STOPPED),
+    HookKind.APPROVAL_ASKED: fields.APPROVAL.data(replace(CAMPAIGN, asked=PendingApproval("a" * 32, 1, "key", NOW, 5))),
+    HookKind.APPROVAL_DECIDED: fields.DECISION.data(
+        replace(CAMPAIGN, decided=Decided("a" * 32, Decision.REFUSED, "key", "other", "u1", NOW, "wrong price"))
+    ),
     HookKind.UPLOAD_FINISHED: fields.UPLOAD.data(UPLOAD),
     HookKind.DIGEST_CLOSED: fields.WINDOW.data(WINDOW),
     HookKind.NOTICE_UPDATED: fields.UPDATE.data(ENTRY),
@@ -49,6 +59,9 @@ MADE: Mapping[HookKind, dict[str, Any]] = {
     HookKind.SUPPRESSION_ADDED: fields.SUPPRESSION.data(SuppressionSource(ENTERED, Reach.ALL)),
     HookKind.UNSUBSCRIBED: fields.SUPPRESSION.data(SuppressionSource(ENTERED, Reach.SMS)),
     HookKind.TEXT_RECEIVED: fields.TEXT.data(TEXT),
+    HookKind.KEY_EXPIRING: fields.KEY.data(EndingKey("acc_000000000001", "0" * 16, "", "test", 1_790_000_000_000, 7)),
+    HookKind.QUOTA_REACHED: fields.QUOTA.data(ReachedQuota("acc_a", "2026-11-20", "sms", "", 80, 10, 8, NOW)),
+    HookKind.ACCOUNT_BOUNCING: fields.BOUNCING.data(BouncingDay("acc_a", "2026-11-20", "email", 12, 90, NOW)),
     HookKind.BREAKER_OPENED: fields.BREAKER.data(BREAKER),
     HookKind.BREAKER_CLOSED: fields.BREAKER.data(BREAKER),
     HookKind.ALARM_CHANGED: fields.ALARM.data({"alarmName": "stuck", "state": STATE}),

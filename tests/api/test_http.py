@@ -126,6 +126,8 @@ def test_every_answer_names_its_request_and_is_not_cached(api: Api) -> None:
     assert got.headers["x-request-id"] == "request-1"
     assert got.headers["cache-control"] == "no-store"
     assert got.headers["x-content-type-options"] == "nosniff"
+    assert got.headers["strict-transport-security"] == "max-age=31536000"
+    assert got.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
 
 
 @pytest.mark.parametrize("path", ["/", "/nothing", "/batches/x/y/z/w", "//", "/jobs/x/nothing", "/jobs//stop"])

@@ -24,9 +24,14 @@ def test_every_recipient_has_a_line_from_the_first_moment_on(api: Api) -> None:
         "sent_at": None,
         "delivered_at": None,
         "error": None,
+        "error_meaning": None,
+        "suppression": None,
         "error_detail": None,
         "may_duplicate": False,
         "unacknowledged": False,
+        "reference": None,
+        "tags": [],
+        "metadata": {},
     }
     assert got["next_cursor"] is None
 

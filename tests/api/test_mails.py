@@ -71,6 +71,7 @@ def test_a_message_is_posted_as_json(api: Api) -> None:
         "end": None,
         "provider": None,
         "error": None,
+        "error_meaning": None,
         "error_detail": None,
         "metadata": {"ticket": 7},
     }

@@ -40,7 +40,7 @@ def ask(api: Api, name: str, password: str) -> str:
     """Return the name of the notifier that a request is accepted from."""
     pair = base64.b64encode(f"{name}:{password}".encode()).decode()
     request = Request("r", "GET", ("x",), {"authorization": f"Basic {pair}"}, {}, b"")
-    found = authenticate(request, MINE, api.services.accounts, api.services.logins)
+    found = authenticate(request, MINE, api.services.keeper)
     assert found.notifier is not None
     assert found.key.account == api.account
     assert found.key.scopes == {Scope.READ}
@@ -83,7 +83,7 @@ def test_a_notifier_is_accepted_by_its_password_alone(api: Api) -> None:
 def test_credentials_that_are_none_are_refused(api: Api, header: str) -> None:
     request = Request("r", "GET", ("x",), {"authorization": header}, {}, b"")
     with pytest.raises(Problem) as found:
-        authenticate(request, MINE, api.services.accounts, api.services.logins)
+        authenticate(request, MINE, api.services.keeper)
     assert found.value.code == "unauthorized"
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -6,9 +7,11 @@ import pytest
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.recipients.suppressions import BY_KEY, Suppressions
+from shared.contracts import CredentialQuota, Per, Warmup
 from shared.domain.lanes import breaker as rules
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.lanes.pacing import pace
+from shared.domain.lanes.quotas import Spend
 from shared.domain.lanes.switches import Switches
 from shared.domain.recipients.addresses import address_hash
 from tests.api.conftest import Api
@@ -216,6 +219,8 @@ def test_credentials_are_those_open_to_the_account(api: Api, clock: FakeClock) -
         "in_flight": 0,
         "breaker": {"state": "closed", "reason": None, "since": None},
         "paused": False,
+        "quotas": [],
+        "full_until": None,
     }
     micro = round((clock.now() + 1.5) * 1_000_000)
     api.client.put_item(TableName=api.tables.ops, Item={**keys.pacer("one"), "tat": {"N": str(micro)}})
@@ -225,6 +230,39 @@ def test_credentials_are_those_open_to_the_account(api: Api, clock: FakeClock) -
     one, two, _ = api.call("GET", "/credentials").json["items"]
     assert one["in_flight"] == 150
     assert two["breaker"] == {"state": "open", "reason": "unauthorized", "since": "2026-09-21T14:13:20.000Z"}
+
+
+def declare(api: Api, *quotas: CredentialQuota) -> tuple[CredentialQuota, ...]:
+    """Give the credential `one` quotas; returns them."""
+    declared = [replace(c, quotas=quotas) if c.id == "one" else c for c in api.services.settings.credentials]
+    settings = replace(api.services.settings, credentials=tuple(declared))
+    api.services = replace(api.services, settings=settings)
+    return quotas
+
+
+def test_a_credential_says_which_day_of_its_warmup_it_is(api: Api, clock: FakeClock) -> None:
+    warmup = Warmup(date(2026, 9, 20), (100, 200, 400))
+    quotas = declare(api, CredentialQuota(1000, Per.DAY, "UTC", warmup))
+    api.world.pacer.reserve("one", 7, pace(100, 1), lead=0, spend=Spend(quotas, 7))
+    warming = {"start": "2026-09-20", "day": 2, "days": 3, "full_from": "2026-09-23", "full": 1000}
+    day = {"messages": 200, "per": "day", "zone": "UTC", "used": 7, "warmup": warming}
+    assert api.call("GET", "/credentials").json["items"][0]["quotas"] == [day]
+    clock.advance(2 * 86_400)
+    over = {"messages": 1000, "per": "day", "zone": "UTC", "used": 0, "warmup": None}
+    assert api.call("GET", "/credentials").json["items"][0]["quotas"] == [over]
+
+
+def test_a_credential_says_what_is_used_of_its_quotas(api: Api, clock: FakeClock) -> None:
+    quotas = declare(api, CredentialQuota(60, Per.HOUR, "Europe/Paris"), CredentialQuota(200, Per.SLIDING))
+    api.world.pacer.reserve("one", 7, pace(100, 1), lead=0, spend=Spend(quotas, 7))
+    one, two, _ = api.call("GET", "/credentials").json["items"]
+    assert one["quotas"] == [
+        {"messages": 60, "per": "hour", "zone": "Europe/Paris", "used": 7, "warmup": None},
+        {"messages": 200, "per": "24h", "zone": "UTC", "used": 7, "warmup": None},
+    ]
+    assert (one["full_until"], two["quotas"]) == (None, [])
+    api.world.pacer.fill("one", clock.ms + 60_000, 0)
+    assert api.call("GET", "/credentials").json["items"][0]["full_until"] == "2026-09-21T14:14:20.000Z"
 
 
 def test_credentials_come_in_pages_like_every_list(api: Api) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from shared.domain.jobs.states import JobState
 from shared.domain.lanes.switches import AS_DECLARED, Switches
+from shared.web.views import moment
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 from tests.fakes.lists import send_list
@@ -57,6 +58,28 @@ def test_a_job_is_paused_when_every_credential_is_that_has_something_of_it_to_se
     assert api.call("GET", f"/jobs/{job.id}").json["eta"] is None
     api.world.stores.switch("one", AS_DECLARED)
     assert seen() == ("rate", 110)
+
+
+def test_a_job_waits_for_a_quota_when_all_lanes_are_full_that_have_something_of_it(api: Api, clock: FakeClock) -> None:
+    job = api.world.accept(4, account=api.account, route=("one", "two"))
+
+    def seen() -> tuple[str | None, str | None]:
+        found = api.call("GET", f"/jobs/{job.id}").json
+        return found["waiting_for"], found["until"]
+
+    assert seen() == ("rate", None)
+    api.world.pacer.fill("one", clock.ms + 7_200_000, 0)
+    assert seen() == ("rate", None)
+    api.world.pacer.fill("two", clock.ms + 3_600_000, 0)
+    waiting, until = seen()
+    assert (waiting, until) == (
+        "quota",
+        moment(clock.ms + 3_600_000).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+    )
+    assert until is not None
+    assert api.call("GET", f"/jobs/{job.id}").json["eta"] >= until
+    clock.advance(3601)
+    assert seen()[0] == "rate"
 
 
 @pytest.mark.slow

@@ -50,7 +50,9 @@ class Kind(Enum):
 
 
 TABLE: Final[Mapping[str, Kind]] = {
-    **dict.fromkeys(("getHealth", "getOpenapi", "getDocs", "getErrors", "postProviderEvents"), Kind.OPEN),
+    **dict.fromkeys(
+        ("getHealth", "getOpenapi", "getDocs", "getErrors", "postProviderEvents", "createAccessToken"), Kind.OPEN
+    ),
     **dict.fromkeys(("showUnsubscription", "unsubscribe", "undoUnsubscription"), Kind.OPEN),
     **dict.fromkeys(("listMessageUpdates", "getMessage", "putMessages"), Kind.NOTIFIER),
     "listCredentials": Kind.SHARED,
@@ -70,20 +72,27 @@ TABLE: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("postMail", "createMail", "listMails"), Kind.OWN),
     **dict.fromkeys(("getMail", "commitMail", "dropDestination", "rescheduleDestination"), Kind.NAMED),
     **dict.fromkeys(("createBatch", "createCampaign", "createTemplate", "sendMailAsSendGrid"), Kind.OWN),
-    **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "listAudit"), Kind.OWN),
+    **dict.fromkeys(("listCampaigns", "listTemplates", "getStats", "getQuota", "listAudit"), Kind.OWN),
     **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), Kind.OWN),
+    **dict.fromkeys(("sendEmailAsPostmark", "sendBatchAsPostmark", "sendEmailAsResend", "sendBatchAsResend"), Kind.OWN),
+    **dict.fromkeys(("listBouncesAsSendGrid", "deleteBounceAsSendGrid"), Kind.OWN),
+    **dict.fromkeys(("listUnsubscribesAsSendGrid", "deleteUnsubscribeAsSendGrid"), Kind.OWN),
     "listTexts": Kind.OWN,
     **dict.fromkeys(("listGuests", "getGuest", "putGuest", "deleteGuest"), Kind.ACCOUNT),
     **dict.fromkeys(("listSenders", "createSender", "getSender", "verifySender", "deleteSender"), Kind.ACCOUNT),
     **dict.fromkeys(("listBatches", "listJobs", "listSchedules"), Kind.JOBS),
     **dict.fromkeys(("getBatch", "stopBatch", "retryBatch", "resumeBatch", "exportBatch"), Kind.JOB),
-    **dict.fromkeys(("listBatchLogs", "getBatchLog", "deleteSchedule"), Kind.JOB),
+    **dict.fromkeys(("listBatchLogs", "getBatchLog", "deleteSchedule", "overrideBatchBounceGuard"), Kind.JOB),
     **dict.fromkeys(("getJob", "stopJob", "retryJob", "resumeJob", "exportJob", "listJobLogs", "getJobLog"), Kind.JOB),
     **dict.fromkeys(("getCampaign", "changeCampaign", "deleteCampaign", "putCampaignTemplate"), Kind.NAMED),
     **dict.fromkeys(("createUpload", "completeUpload", "getUpload", "deleteUpload", "putRecipients"), Kind.NAMED),
     **dict.fromkeys(("previewCampaign", "testCampaign", "sendCampaign", "getCampaignStats"), Kind.NAMED),
     **dict.fromkeys(("listCampaignMessages", "exportCampaign", "overrideBounceGuard"), Kind.NAMED),
     **dict.fromkeys(("stopCampaign", "retryCampaign", "resumeCampaign"), Kind.NAMED),
+    **dict.fromkeys(("approveCampaign", "refuseCampaign"), Kind.NAMED),
+    "listApprovals": Kind.OWN,
+    **dict.fromkeys(("getApprovalLimit", "putApprovalLimit"), Kind.ACCOUNT),
+    **dict.fromkeys(("approveApprovalLimit", "refuseApprovalLimit"), Kind.ACCOUNT),
     **dict.fromkeys(("getTemplate", "listTemplateVersions", "putTemplate", "deleteTemplate"), Kind.NAMED),
 }
 REFUSED: Final = {"createNotifier": 409, "createProgram": 422}
@@ -239,9 +248,10 @@ def test_no_other_key_sees_or_changes_what_is_a_team_key_s(both: Both, name: str
 @pytest.mark.parametrize("name", [name for name, kind in TABLE.items() if kind is Kind.ACCOUNT])
 def test_what_is_the_account_s_is_changed_by_live_keys_alone(both: Both, name: str) -> None:
     method, path, _ = OPERATIONS[name]
-    before = both.api.stored()
     url, body = path.replace("{address}", "tim@example.org"), BODIES.get((method, path))
     url = url.replace("{domain}", "example.com")
+    both.api.call(method, url, body, key=both.member)  # the audit log has a read once for this hour
+    before = both.api.stored()
     both.api.world.clock.advance(1)
     assert both.api.call(method, url, body, key=both.tester).code == "live_key_needed"
     got = both.api.call(method, url, body, key=both.member)
@@ -268,7 +278,7 @@ def at(both: Both, name: str, key: str, others: Things, *, named: tuple[Kind, ..
         if TABLE[name] in named or (method == "GET" and "{address}" in path):
             assert (got.status, got.code) == (404, "not_found")
         else:
-            assert got.status in (200, 201, 202, REFUSED.get(name)), got.text
+            assert got.status in (200, 201, 202, 204, REFUSED.get(name)), got.text
         asked = others.in_text(url) if got.status == 404 else set()  # a 404 repeats the id that it was asked for
         assert others.in_text(got.text) <= asked
         assert "{address}" in path or others.address not in got.text

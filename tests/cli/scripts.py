@@ -26,11 +26,16 @@ NULL: Final = (
     "deferred_after",
     "eta",
     "waiting_for",
+    "until",
+    "hours",
     "scheduled_at",
     "stopped_at",
     "stop_reason",
     "finished_at",
     "created_by",
+    "reference",
+    "template_id",
+    "template_version",
 )
 """What a job may lack."""
 STATES: Final = ("queued", "sending", "sent", "delivered", "failed", "skipped", "unknown")
@@ -52,11 +57,13 @@ def campaign_item(state: str = "draft") -> dict[str, Any]:
         "template_id": None,
         "template_version": None,
         "unsubscribe": True,
+        "hours": None,
         "bounce_guard": True,
         "uploading": None,
         "upload_id": None,
         "columns": [],
         "jobs": [],
+        "waiting_for": None,
         "created_at": AT,
         "updated_at": AT,
     }
@@ -64,6 +71,7 @@ def campaign_item(state: str = "draft") -> dict[str, Any]:
 
 def campaign(state: str = "draft", status: int = 200, **more: Any) -> Answer:
     known = {**campaign_item(state), "template": SAYING, "variables": ["name"], "missing": []}
+    known |= {"approval": None, "decision": None}
     return Answer({**known, **more}, status)
 
 
@@ -101,6 +109,8 @@ def listed(state: str, status: int = 200, **more: Any) -> Answer:
         "missing": [],
         "empty_values": [],
         "landlines": None,
+        "countries": None,
+        "price": None,
         "errors": [],
         "next_cursor": None,
         "created_at": AT,
@@ -150,6 +160,8 @@ def job_view(state: str, **some: int) -> dict[str, Any]:
         "on_ambiguous": "hold",
         "rate": 50.0,
         "created_at": AT,
+        "tags": [],
+        "metadata": {},
     }
 
 

@@ -22,15 +22,19 @@ ABSENT: Final = {
 """How an argument is called → a name that nothing has."""
 OTHERS: Final = {
     "AT": "2026-12-01T00:00:00Z",
+    "CHANNEL": "sms",
     "COUNTRY": "DE",
+    "HOURS": "22:00-07:00 Europe/Paris",
     "RATE": "5",
     "RECIPIENT": "me@example.com",
     "ROLE": "viewer",
     "VALUE": "gone.example",
     "WHEN": "7d",
+    "[CIDR]...": "192.0.2.0/24",
 }
 """How an argument is called that names nothing → a value that it may have."""
 OPTIONS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
+    ("account", "approval"): ("--every",),
     ("account", "close"): ("--channel", "sms"),
     ("account", "open"): ("--channel", "sms"),
     ("campaign", "update"): ("--name", "x"),

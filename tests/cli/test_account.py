@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from cli.account.codes import meaning
 from tests.cli import honest
 from tests.cli.fakes import Answer, FakeApi, Run, problem
 from tests.cli.scripts import AT, JOB, job, job_view
@@ -51,20 +50,31 @@ def test_a_batch_shows_what_it_is_and_how_far(run: Run, api: FakeApi) -> None:
     assert run("batch", "show", JOB, "--json").json == job("LOGGED", delivered=1).body
 
 
+def test_the_limits_of_the_day_are_a_table(run: Run, api: FakeApi) -> None:
+    row = {"quota": "price", "of": "key", "limit": 20.5, "used": 1.25, "left": 19.25}
+    api.answers(Answer({"date": "2026-11-20", "resets_at": "2026-11-21T00:00:00.000Z", "items": [row]}))
+    shown = run("quota").out
+    assert shown.splitlines()[1].split() == ["price", "key", "20.5", "1.25", "19.25"]
+    assert "the next day begins at 2026-11-21" in shown
+    api.answers(Answer({"date": "2026-11-20", "resets_at": "2026-11-21T00:00:00.000Z", "items": []}))
+    assert "no limits of a day" in run("quota").err
+
+
 def line(state: str, *attempts: dict[str, Any], **more: Any) -> Answer:
     known = {"message": "0.3", "recipient": "ada@example.com", "state": state, "status": "queued", "providers": {}}
     fixed = {"updated_at": AT, "error": None, "may_duplicate": False, "unacknowledged": False}
-    fixed |= dict.fromkeys(("sent_at", "delivered_at", "error_detail"))
-    return Answer(known | fixed | {"attempts": list(attempts)} | more)
+    fixed |= dict.fromkeys(("sent_at", "delivered_at", "error_detail", "error_meaning", "reference"))
+    labels: dict[str, Any] = {"tags": [], "metadata": {}}
+    return Answer(known | fixed | labels | {"attempts": list(attempts)} | more)
 
 
 def attempt(n: int, at: str, outcome: str, *feedback: dict[str, Any], **more: Any) -> dict[str, Any]:
-    known = {"n": n, "credential_id": f"mail-{n}", "at": at, "outcome": outcome, "code": None, "detail": None}
-    return known | {"provider_message_id": None, "feedback": list(feedback)} | more
+    known = {"n": n, "credential_id": f"mail-{n}", "at": at, "outcome": outcome, "code": None, "meaning": None}
+    return known | {"detail": None, "provider_message_id": None, "feedback": list(feedback)} | more
 
 
 def test_a_message_is_a_timeline_in_words(run: Run, api: FakeApi) -> None:
-    bounced = {"word": "bounced", "at": "2026-11-20T09:00:05.000Z", "code": "5.1.1", "detail": None}
+    bounced = {"word": "bounced", "at": "2026-11-20T09:00:05.000Z", "code": "5.1.1", "detail": None, "meaning": None}
     second = attempt(2, "2026-11-20T09:00:02.120Z", "accepted", bounced, provider_message_id="m-7")
     first = attempt(1, "2026-11-20T09:00:01.000Z", "unknown")
     api.answers(
@@ -74,12 +84,18 @@ def test_a_message_is_a_timeline_in_words(run: Run, api: FakeApi) -> None:
             first,
             error="5.1.1",
             error_detail="550 No such user",
+            reference="order-4711",
+            tags=["a", "b"],
+            metadata={"shop": "7"},
             may_duplicate=True,
             unacknowledged=True,
         )
     )
     assert run("message", f"{JOB}/0.3").out == (
         f"message {JOB}/0.3 to ada@example.com is failed\n"
+        "reference: order-4711\n"
+        "tags: a, b\n"
+        "metadata: shop=7\n"
         "  2026-11-20 09:00:01 UTC  attempt 1: mail-1 gave no answer: it may or may not have the message\n"
         "  2026-11-20 09:00:02 UTC  attempt 2: mail-2 accepted it (its id: m-7)\n"
         "  2026-11-20 09:00:05 UTC  mail-2 reports a permanent bounce: the mailbox does not exist (5.1.1)\n"
@@ -95,7 +111,7 @@ def test_a_word_about_an_attempt_follows_it_also_if_it_was_there_before_the_call
     run: Run, api: FakeApi
 ) -> None:
     words = [
-        {"word": w, "at": f"2026-11-20T09:00:01.{ms}Z", "code": None, "detail": None}
+        {"word": w, "at": f"2026-11-20T09:00:01.{ms}Z", "code": None, "detail": None, "meaning": None}
         for w, ms in (("accepted", 1), ("delivered", 2))
     ]
     api.answers(line("delivered", attempt(1, "2026-11-20T09:00:01.900Z", "unknown", *words)))
@@ -112,6 +128,9 @@ def test_a_message_that_no_provider_has_had(run: Run, api: FakeApi) -> None:
     api.answers(line("skipped", error="unsubscribed"))
     out = run("message", f"{JOB}/0.3").out
     assert "no provider has had it\nwhy: the recipient has unsubscribed (unsubscribed)\n" in out
+    api.answers(line("skipped", error="suppressed", suppression=entry()))
+    said = f"the address is on the list all since {AT}: a message to it bounced, of job {JOB}\n"
+    assert run("message", f"{JOB}/0.3").out.endswith(said)
     assert run("message", f"{JOB}/0.3", "--json").json["state"] == "skipped"
 
 
@@ -123,21 +142,15 @@ def test_a_messages_id_names_its_job(run: Run, api: FakeApi, name: str) -> None:
     assert api.asked == []
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("4.2.2", "the mailbox is full (4.2.2)"),
-        ("5.9.99", "5.9.99"),
-        ("smtp_550", "smtp_550"),
-        ("attempts_exhausted", "no attempt is left (attempts_exhausted)"),
-    ],
-)
-def test_a_code_is_shown_with_its_meaning(code: str, words: str) -> None:
-    assert meaning(code) == words
-
-
 def entry(scope: str = "all", **more: Any) -> dict[str, Any]:
-    known = {"address": "ann@example.org", "scope": scope, "reason": "hard_bounce", "job_id": JOB, "policy": None}
+    known = {
+        "address": "ann@example.org",
+        "scope": scope,
+        "reason": "bounced",
+        "cause": "bounced",
+        "job_id": JOB,
+        "policy": None,
+    }
     return known | {"created_at": AT} | more
 
 
@@ -146,8 +159,10 @@ def test_suppressions_are_listed_shown_added_and_removed(run: Run, api: FakeApi)
     assert run("suppression", "list", "--scope", "campaigns").out.splitlines()[1].startswith("ann@example.org")
     api.answers(Answer(entry()))
     assert run("suppression", "show", "ann@example.org").out == (
-        f"ann@example.org: nothing is sent to it since {AT} (hard_bounce, by a message of job {JOB})\n"
+        f"ann@example.org: nothing is sent to it since {AT}: a message to it bounced, of job {JOB}\n"
     )
+    api.answers(Answer(entry(reason="asked by phone", cause="manual", job_id=None)))
+    assert run("suppression", "show", "ann@example.org").out.endswith(f"{AT}: added by hand (asked by phone)\n")
     api.answers(Answer(entry("sms", job_id=None)))
     done = run("suppression", "add", "+14155550100", "--scope", "sms", "--reason", "asked by phone")
     assert done.out == "ann@example.org is suppressed: nothing is sent to it by sms\n"
@@ -158,12 +173,12 @@ def test_suppressions_are_listed_shown_added_and_removed(run: Run, api: FakeApi)
     assert "was not suppressed" in run("suppression", "remove", "ann@example.org").out
     assert [(a.method, a.path) for a in api.asked] == [
         ("GET", "/suppressions?scope=campaigns&limit=1000"),
-        ("GET", "/suppressions/ann%40example.org?scope=all"),
+        *[("GET", "/suppressions/ann%40example.org?scope=all")] * 2,
         ("PUT", "/suppressions/%2B14155550100?scope=sms"),
         ("DELETE", "/suppressions/ann%40example.org?scope=digests&policy=acme%2F"),
         ("DELETE", "/suppressions/ann%40example.org?scope=all"),
     ]
-    assert api.asked[2].json == {"reason": "asked by phone"}
+    assert api.asked[3].json == {"reason": "asked by phone"}
     assert run("suppression", "list", "--scope", "everything").code == 2
 
 

@@ -42,6 +42,7 @@ def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None
         "region": None,
         "own": False,
         "channels": [],
+        "quiet_hours": {},
     }
 
 
@@ -243,6 +244,27 @@ def test_an_accounts_country_of_numbers_is_set_and_taken_back(run: Run, account:
     assert run("account", "list", "--json").lines[0]["region"] is None
     kinds = [x["action"] for x in run("audit", account, "--json").lines]
     assert "account.region_set" in kinds
+
+
+def test_quiet_hours_of_a_channel_are_set_shown_and_taken_back(run: Run, account: str) -> None:
+    night = "21:00-08:00 Europe/Paris"
+    done = run("account", "quiet-hours", account, "sms", " 21:00-08:00   Europe/Paris", "--json")
+    assert done.json == {"account_id": account, "channel": "sms", "quiet": night}
+    assert "from 21:00-08:00 Europe/Paris" in run("account", "quiet-hours", account, "voice", night).out
+    assert run("account", "list", "--json").lines[0]["quiet_hours"] == {"sms": night, "voice": night}
+    for channel, hours, said in (
+        ("fax", night, "one of"),
+        ("sms", "21:00", "HH:MM"),
+        ("sms", "21:00-08:00 Mars", "time zone"),
+        ("sms", "00:00-24:00 UTC", "leave a part"),
+    ):
+        refused = run("account", "quiet-hours", account, channel, hours)
+        assert refused.code == 2
+        assert said in refused.err
+    assert run("account", "quiet-hours", "acc_000000000000", "sms", night).code == 3
+    assert "no quiet hours" in run("account", "quiet-hours", account, "voice", "none").out
+    assert run("account", "list", "--json").lines[0]["quiet_hours"] == {"sms": night}
+    assert "account.quiet_hours_set" in [x["action"] for x in run("audit", account, "--json").lines]
 
 
 @pytest.mark.parametrize("command", [("revoke",), ("expire", "12h"), ("rotate",)])

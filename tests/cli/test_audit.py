@@ -1,12 +1,15 @@
 import boto3
 import pytest
 
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.accounts.seals import DynamoSeals
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
 from shared.domain.audit import EVERYONE, audited
 from shared.domain.namespaces import namespace
+from shared.engine.reports.sealing import Sealer
 from tests.cli.conftest import TABLE
-from tests.cli.fakes import NOW, Run
+from tests.cli.fakes import NOW, FakeClock, Run
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -29,6 +32,31 @@ def test_audit_entries_of_an_account_are_shown_newest_first(run: Run) -> None:
     assert "reason=unpaid" in shown
     assert "key.created" not in shown
     assert len(run("audit", account, "--limit", "2", "--json").lines) == 2
+
+
+@pytest.mark.slow
+def test_a_log_is_compared_with_its_seals(run: Run) -> None:
+    account = run("account", "create", "Ann", "--json").json["account_id"]
+    run("account", "suspend", account)
+    client = boto3.client("dynamodb", region_name="us-east-1")
+    db = Dynamo(client)
+    seals = DynamoSeals(db, records=TABLE, ops=TABLE.replace("records", "ops"))
+    until = int(NOW + 86_400) * 1000
+    sealer = Sealer(seals, FakeClock(), 400)
+    for log in (EVERYONE, account):
+        sealer.seal(log, until)
+    done = run("audit", "verify", account)
+    assert (done.code, done.out.count("as it was sealed")) == (0, 3)
+    rows = run("audit", "verify", "--all", "--json").lines
+    assert [(x["log"], x["entries"]) for x in rows][:2] == [(EVERYONE, 0), (account, 2)]
+    key = keys.key(f"A#{account}#AUDIT", next(iter(seals.entries(account, 0, until))).place)
+    client.delete_item(TableName=TABLE, Key=key)
+    done = run("audit", "verify", account)
+    assert done.code == 1
+    assert "removed: an entry at" in done.out
+    assert run("audit", "verify", account, "--json").lines[0]["finding"]["fault"] == "removed"
+    for wrong in (("verify", "a", "b"), ("a", "b"), ("verify", "--mine"), ("verify", account, "--test")):
+        assert run("audit", *wrong).code == 2
 
 
 @pytest.mark.slow

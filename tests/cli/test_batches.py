@@ -81,6 +81,52 @@ def test_a_body_is_made_from_options(run: Run, api: FakeApi, folder: Path) -> No
     assert (piped.code, api.asked[1].json) == (0, BODY)
 
 
+def test_a_batch_has_what_its_owner_calls_it(run: Run, api: FakeApi, folder: Path, file: str) -> None:
+    api.answers(Answer(ACCEPTED, 202))
+    (folder / "to.txt").write_text("ann@example.org\n")
+    words = ["--from", "news@example.com", "--to-file", "to.txt", "--subject", "S", "--text", "to.txt"]
+    labels = ["--reference", "order-4711", "--tag", "a", "--tag", "b", "--metadata", "shop=7", "--metadata", "x=y=z"]
+    assert run("batch", "send", *words, *labels, "--yes").code == 0
+    sent = api.asked[0].json
+    assert {name: sent[name] for name in ("reference", "tags", "metadata")} == {
+        "reference": "order-4711",
+        "tags": ["a", "b"],
+        "metadata": {"shop": "7", "x": "y=z"},
+    }
+    for wrong in ([*words, "--metadata", "shop"], [file, "--tag", "a"]):
+        assert run("batch", "send", *wrong, "--yes").code == 2
+    assert len(api.asked) == 1
+
+
+def test_a_batch_is_of_a_template(run: Run, api: FakeApi, folder: Path, file: str) -> None:
+    api.answers(Answer(ACCEPTED, 202))
+    (folder / "to.txt").write_text("ann@example.org\n")
+    words = ["--template", "t1", "--to-file", "to.txt", "--param", "name=Ann", "--param", "url=a=b"]
+    assert run("batch", "send", *words, "--from", "news@example.com", "--yes").code == 0
+    mail = {"template_id": "t1", "to": ["ann@example.org"], "params": {"name": "Ann", "url": "a=b"}}
+    assert api.asked[0].json == {**mail, "from": "news@example.com"}
+    assert run("batch", "send", *words, "--channel", "sms", "--name", "N", "--yes").code == 0
+    assert api.asked[1].json == {**mail, "channel": "sms", "name": "N"}
+    for wrong in (
+        [*words, "--subject", "S"],
+        [*words, "--from", "a@example.com", "--channel", "sms"],
+        [*words, "--param", "x"],
+        ["--template", "t1"],
+        [file, "--template", "t1"],
+        ["--param", "a=b", "--to-file", "to.txt"],
+    ):
+        assert run("batch", "send", *wrong, "--yes").code == 2, wrong
+    assert len(api.asked) == 2
+
+
+def test_a_batch_is_shown_with_what_its_owner_calls_it(run: Run, api: FakeApi) -> None:
+    labels = {"reference": "order-4711", "tags": ["a", "b"], "metadata": {"shop": "7"}}
+    api.answers(Answer({**batch("LOGGED", delivered=1).body, **labels}))
+    said = run("batch", "show", "b1").out
+    assert "  reference    order-4711\n" in said
+    assert "  tags         a, b\n  metadata     shop=7\n" in said
+
+
 def test_what_cannot_be_sent_is_exit_code_2_and_asks_nothing(run: Run, api: FakeApi, folder: Path, file: str) -> None:
     (folder / "list.json").write_text("[]")
     (folder / "broken.json").write_text("{")

@@ -1,13 +1,15 @@
 """What the doctor makes of AWS's answers: for each finding one that brings it, and one that does not."""
 
 import json
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 
 from cli.checks import Finding, Level, account, first, secrets, stack
 from infra.settings import MAX_RESERVED, providers
-from shared.contracts import Credential, Settings
+from shared.contracts import Credential, CredentialQuota, Per, Settings, Warmup
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.switches import Switches
 from shared.providers.checks import judge_secret, own_keys
@@ -90,6 +92,22 @@ def test_rates_above_what_express_workers_send_are_a_warning_with_the_workers_th
     assert '"workers"' not in found[1].do, "more than a deployment has"
 
 
+def test_a_warmup_says_its_day_and_its_end() -> None:
+    quota = CredentialQuota(50_000, Per.DAY, "UTC", Warmup(date(2026, 12, 1), (200, 1500)))
+    warm = Settings("dev", (Credential("new", "ses", "email", 9, quotas=(quota,)), ONE), {})
+
+    def said(day: int, hour: int = 12) -> list[str]:
+        return [x.says for x in account.warmups(warm, datetime(2026, 12, day, hour, tzinfo=UTC).timestamp())]
+
+    assert said(2) == [
+        "new: day 2 of 2 of its warm-up, with 1,500 messages; the full quota of 50,000 a day begins on 2026-12-03"
+    ]
+    assert said(3, 0) == []
+    before = account.warmups(warm, datetime(2026, 11, 30, tzinfo=UTC).timestamp())
+    assert levels(before) == [OK]
+    assert before[0].says.startswith("new sends nothing before 2026-12-01, the first day of its warm-up")
+
+
 def test_no_more_workers_are_named_than_all_lanes_have_together() -> None:
     """Each reserves two, beside the lane of test keys and the webhooks to accounts."""
     assert 2 * account.MOST_WORKERS <= MAX_RESERVED
@@ -139,6 +157,26 @@ GOOD: dict[str, Any] = {
 )
 def test_the_account_of_ses(change: dict[str, Any], expected: list[Level]) -> None:
     assert levels(ses.account({**GOOD, **change}, [ONE, TWO], "us-east-1")) == expected
+
+
+@pytest.mark.parametrize(
+    ("quotas", "allowed", "expected"),
+    [
+        ((20_000, 20_000), 50_000.0, [OK]),
+        ((30_000, 30_000), 50_000.0, [ERROR]),
+        ((5_000, 5_000), 50_000.0, [WARNING]),
+        ((5_000, 0), 50_000.0, [OK]),  # the other sends the rest
+        ((60_000, 0), 50_000.0, [ERROR]),
+        ((60_000, 60_000), -1.0, [OK]),
+    ],
+)
+def test_quotas_are_compared_with_those_of_ses(quotas: tuple[int, int], allowed: float, expected: list[Level]) -> None:
+    some = [
+        replace(c, quotas=(CredentialQuota(n, Per.SLIDING),) if n else ())
+        for c, n in zip([ONE, TWO], quotas, strict=True)
+    ]
+    answer = {**GOOD, "SendQuota": {"Max24HourSend": allowed, "MaxSendRate": 15.0, "SentLast24Hours": 0.0}}
+    assert levels(ses.account(answer, some, "us-east-1")) == expected
 
 
 def test_senders_need_a_verified_identity_with_dkim() -> None:

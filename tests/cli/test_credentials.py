@@ -320,6 +320,9 @@ def test_credentials_are_listed_with_their_breakers(run: Run, api: FakeApi, flag
         {"id": "one", "provider": "sendgrid", "breaker": {"state": "closed", "reason": None, "since": None}, **common},
         {"id": "two", "provider": "mailgun", "breaker": opened, **common, "paused": True},
     ]
+    hour = {"messages": 60, "per": "hour", "zone": "UTC", "used": 7, "warmup": None}
+    warming = {"start": "2026-11-19", "day": 2, "days": 14, "full_from": "2026-12-03", "full": 50000}
+    items[0]["quotas"] = [hour, {**hour, "messages": 1500, "per": "day", "warmup": warming}]
     api.answers(Answer({"items": items, "next_cursor": None}))
     done = run("credential", "list", *flags)
     assert (done.code, api.asked[0].path) == (0, "/credentials?limit=1000")
@@ -327,8 +330,8 @@ def test_credentials_are_listed_with_their_breakers(run: Run, api: FakeApi, flag
         assert done.lines == items
     else:
         assert [" ".join(row.split()) for row in done.out.splitlines()] == [
-            "id provider channel rate declared rate paused in flight breaker reason since",
-            "one sendgrid email 50.0 100.0 7 closed",
+            "id provider channel rate declared rate paused in flight breaker reason since full until warmup",
+            "one sendgrid email 50.0 100.0 7 closed day 2 of 14: 1,500",
             "two mailgun email 50.0 100.0 paused 7 open http_503 2026-11-20T09:00:00.000Z",
         ]
 

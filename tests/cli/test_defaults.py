@@ -16,6 +16,7 @@ from shared import contracts
 from shared.adapters.queues import dead_letters
 from shared.adapters.stacks.function_logs import FunctionLogs
 from shared.contracts import ENV_SETTINGS, TEST_CREDENTIAL, Credential, Settings, secret_name
+from shared.domain.accounts import ALL_SCOPES
 from shared.domain.queues.dead_letters import places
 from tests.api.conftest import SENDER, Api, build_api
 from tests.api.senders import claimed, made_known
@@ -113,6 +114,21 @@ class Case:
         name = self.api.campaign()
         self.upload = self.api.listed(name)
         return name
+
+    def waiting(self) -> str:
+        """Return the id of a campaign for which another key asks."""
+        assert self.api.call("PUT", "/approval-limit", {"above": 0}).status == 200
+        other, _ = self.api.services.accounts.create_key(self.account, scopes=ALL_SCOPES, by="operator:ops")
+        name = self.campaign()
+        assert self.api.call("POST", f"/campaigns/{name}/send", {}, key=other).json["waiting_for"] == "approval"
+        return name
+
+    def proposed(self) -> str:
+        """Have another key propose a looser limit."""
+        assert self.api.call("PUT", "/approval-limit", {"above": 1}).status == 200
+        other, _ = self.api.services.accounts.create_key(self.account, scopes=ALL_SCOPES, by="operator:ops")
+        assert self.api.call("PUT", "/approval-limit", {"above": 2}, key=other).status == 202
+        return other
 
     def mail(self) -> tuple[str, str]:
         """Return the id of a mail, and its destination, which waits for tomorrow."""
@@ -215,6 +231,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("schedule", "list"): lambda c: c.there(c.scheduled()),
     ("schedule", "cancel"): lambda c: (c.scheduled(),),
     ("stats",): lambda _: (),
+    ("quota",): lambda _: (),
     ("batch", "watch"): lambda c: (c.batch(),),
     ("batch", "logs"): lambda c: (c.batch(),),
     ("batch", "export"): lambda c: (c.batch(),),
@@ -237,7 +254,14 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("campaign", "stop"): lambda c: (c.sent(),),
     ("campaign", "resume"): lambda c: (c.stopped(), "--yes"),
     ("campaign", "retry"): lambda c: (c.sent(), "--yes"),
+    ("campaign", "waiting"): lambda c: c.there(c.waiting()),
+    ("campaign", "approve"): lambda c: (c.waiting(), "--yes"),
+    ("campaign", "refuse"): lambda c: (c.waiting(),),
+    ("approval-limit", "show"): lambda _: (),
+    ("approval-limit", "set"): lambda _: ("1000",),
+    **{("approval-limit", verb): (lambda c: c.there(c.proposed())) for verb in ("approve", "refuse")},
     ("campaign", "override-bounce-guard"): lambda c: (c.campaign(), "--yes"),
+    ("batch", "override-bounce-guard"): lambda c: (c.batch(), "--yes"),
     ("template", "list"): lambda c: c.there(c.template()),
     ("template", "put"): lambda _: ("mail.html", *MESSAGE),
     **{("template", verb): (lambda c: (c.template(),)) for verb in ("show", "versions")},
@@ -280,12 +304,16 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("account", "list"): lambda _: (),
     ("account", "suspend"): lambda c: (c.account,),
     ("account", "unsuspend"): lambda c: (c.account,),
+    ("account", "approval"): lambda c: (c.account, "--every"),
     ("account", "region"): lambda c: (c.account, "DE"),
+    ("account", "limit"): lambda c: (c.account,),
+    ("account", "quiet-hours"): lambda c: (c.account, "sms", "21:00-08:00 Europe/Paris"),
     ("account", "open"): lambda c: (c.account, "--channel", "sms"),
     ("account", "close"): lambda c: (c.account, "--channel", "sms"),
     ("key", "create"): lambda c: (c.account,),
     ("key", "list"): lambda c: (c.account,),
     ("key", "expire"): lambda c: (c.account, c.key(), "7d"),
+    ("key", "networks"): lambda c: (c.account, c.key(), "192.0.2.0/24"),
     ("key", "rotate"): lambda c: (c.account, c.key()),
     ("key", "revoke"): lambda c: (c.account, c.key()),
     ("job", "list"): lambda _: (),

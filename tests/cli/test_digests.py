@@ -68,6 +68,7 @@ def policy(**changes: Any) -> dict[str, Any]:
         "timezone": "UTC",
         "retention": 604_800,
         "unsubscribe": False,
+        "hours": None,
         **dict.fromkeys(("created_at", "saved_at"), AT),
     }
     return {**whole, **changes}
@@ -169,9 +170,14 @@ def test_a_policy_is_set_from_options_or_a_file(run: Run, api: FakeApi, folder: 
     assert run("digest", "policy", "set", "acme/", "--file", "-", "--json", input=given).json["version"] == 2
     assert run("digest", "policy", "set", "acme/", "--channel", "sms").code == 0
     assert api.asked[2].json == {"channel": "sms"}
+    hours = {"from": "09:00", "to": "20:00", "zone": "Europe/Paris"}
+    api.answers(Answer(policy(hours={**hours, "days": None, "fallback": None})))
+    assert run("digest", "policy", "set", "acme/", "--channel", "sms", "--hours", "09:00-20:00 Europe/Paris").code == 0
+    assert api.asked[3].json == {"channel": "sms", "hours": hours}
+    assert "hours: 09:00-20:00 Europe/Paris" in run("digest", "policy", "show", "acme/").out
     for wrong in ((), ("--file", "-", "--window", "9"), ("--file", "gone.json"), ("--file", "-")):
         assert run("digest", "policy", "set", "acme/", *wrong, input="{").code == 2
-    assert len(api.asked) == 3
+    assert len(api.asked) == 5
 
 
 def test_policies_are_listed_shown_previewed_and_deleted(run: Run, api: FakeApi, folder: Path) -> None:

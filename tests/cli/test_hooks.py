@@ -256,6 +256,25 @@ def test_listen_prints_and_forwards_what_is_due(run: Run, api: FakeApi, receiver
     assert api.asked[2].json["answer"] == "thanks"
 
 
+def test_listen_prints_json_with_the_whole_event_and_what_the_program_answered(
+    run: Run, api: FakeApi, receiver: FakeApi, clock: FakeClock
+) -> None:
+    receiver.answers(Answer(raw=b"no", status=500))
+    api.answers(created(), outgoing(), ENDED, Answer({"items": []}), DELETED)
+    interrupted(clock)
+    (line,) = run("hook", "listen", "--forward-to", receiver.url, "--json").lines
+    body = line.pop("body")
+    assert line == {
+        "id": DELIVERY,
+        "type": "job.logged",
+        "status": 500,
+        "ms": 0,
+        "answer": "no",
+        "retry": f"posthaste hook retry {HOOK} {DELIVERY}",
+    }
+    assert body == json.loads(BODY)
+
+
 def test_listen_says_when_no_event_is_missed_any_more(run: Run, api: FakeApi, clock: FakeClock) -> None:
     new = Answer({**endpoint(url=None, state="proving"), "secret": SECRET}, 201)
     nothing, proving, enabled = Answer({"items": []}), Answer(details(state="proving")), Answer(details())

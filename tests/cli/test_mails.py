@@ -46,13 +46,35 @@ def summary(**changes: Any) -> dict[str, Any]:
         "size": 52,
         "created_at": AT,
         "expires_at": AT,
+        "reference": None,
+        "tags": [],
     }
     return {**whole, **changes}
 
 
 def destination(address: str = "ann@example.org", state: str = "queued", **changes: Any) -> dict[str, Any]:
     whole = {"address": address, "state": state, "schedule_at": AT, "attempts": 1, "metadata": {}}
-    return {**whole, "end": None, "provider": None, "error": None, "error_detail": None, **changes}
+    return {
+        **whole,
+        "end": None,
+        "provider": None,
+        "error": None,
+        "error_detail": None,
+        "error_meaning": None,
+        **changes,
+    }
+
+
+def test_a_mail_has_what_its_owner_calls_it(run: Run, api: FakeApi) -> None:
+    api.answers(problem(422, "validation_failed", "No."))
+    run("mail", "send", "mail.eml", *ENVELOPE, "--reference", "ticket-7", "--tag", "a", "--tag", "b")
+    assert {name: api.asked[0].json[name] for name in ("reference", "tags")} == {
+        "reference": "ticket-7",
+        "tags": ["a", "b"],
+    }
+    whole = {**summary(reference="ticket-7", tags=["a", "b"]), "destinations": [], "next_cursor": None}
+    api.answers(Answer(whole))
+    assert "  reference ticket-7\n  tags a, b\n" in run("mail", "show", MAIL).out
 
 
 def test_a_small_mail_is_one_call_with_its_bytes(run: Run, api: FakeApi) -> None:
@@ -213,15 +235,15 @@ def test_a_mail_is_shown_with_all_its_destinations(run: Run, api: FakeApi) -> No
     ("found", "words"),
     [
         ({}, ""),
-        ({"error": "smtp_451", "provider": "smtp"}, "refused for now by smtp: smtp_451"),
+        ({"error": "smtp_451", "provider": "smtp"}, "refused for now by smtp: the server answered 451 (smtp_451)"),
         ({"state": "inflight", "provider": "smtp", "error": "smtp_451"}, ""),
         ({"state": "gone", "end": "sent", "provider": "smtp"}, "sent by smtp"),
-        ({"state": "gone", "end": "failed", "provider": "smtp", "error": "smtp_550"}, "failed by smtp: smtp_550"),
+        ({"end": "failed", "provider": "smtp", "error": "own_code"}, "failed by smtp: own_code"),
         (
             {"end": "failed", "provider": "smtp", "error": "5.1.1", "error_detail": "550 5.1.1 Unknown"},
-            "failed by smtp: 5.1.1 (550 5.1.1 Unknown)",
+            "failed by smtp: the mailbox does not exist (5.1.1): 550 5.1.1 Unknown",
         ),
-        ({"state": "gone", "end": "failed", "error": "expired"}, "failed: expired"),
+        ({"state": "gone", "end": "failed", "error": "expired"}, "failed: it expired before it was sent (expired)"),
         ({"state": "inflight", "end": "unknown", "provider": "smtp", "error": "x"}, "fate unknown by smtp: x"),
     ],
 )

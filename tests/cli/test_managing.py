@@ -289,3 +289,70 @@ def test_a_send_that_is_refused_says_how_to_send_later(run: Run, api: FakeApi) -
     assert done.code == 1
     assert "The list is too old." in done.err
     assert f"nothing was sent; the campaign is kept\nto send it:  posthaste campaign send {CAMPAIGN}" in done.err
+
+
+def asked(**more: Any) -> dict[str, Any]:
+    """A request for approval."""
+    return {
+        "approval_id": "5" * 32,
+        "state": "waiting",
+        "reason": None,
+        "asked_by": "0123456789abcdef",
+        "asked_at": AT,
+        "upload_id": UPLOAD,
+        "recipients": 2000,
+        "skipped": 3,
+        "rate": None,
+        "scheduled_at": None,
+        **more,
+    }
+
+
+def test_a_list_that_waits_for_approval_is_not_watched(run: Run, api: FakeApi) -> None:
+    held = {"campaign_id": CAMPAIGN, "job_id": JOB, "state": "WAITING", "recipients": 99, "skipped": 1}
+    api.answers(*waiting(), Answer({**held, "waiting_for": "approval", "approval_id": "5" * 32}, 202))
+    done = run("campaign", "send", CAMPAIGN, "--yes", "--watch")
+    assert done.code == 0
+    assert f"posthaste campaign approve {CAMPAIGN}" in done.out + done.err
+    assert "sending" not in done.out
+
+
+def test_what_is_approved_is_shown_and_asked_for(run: Run, api: FakeApi) -> None:
+    api.answers(campaign("ready", upload_id=UPLOAD, waiting_for="approval", approval=asked()))
+    done = run("campaign", "approve", CAMPAIGN, input="n\n", terminal=True)
+    assert done.code == 1
+    for shown in ("0123456789abcdef", "  subject", "2,000, of which 3 get nothing", "with the approval"):
+        assert shown in done.out
+    assert "nothing was approved" in done.err
+    assert [x.method for x in api.asked] == ["GET"]
+    api.answers(campaign("ready", upload_id=UPLOAD, waiting_for="approval", approval=asked()), sent())
+    assert run("campaign", "approve", CAMPAIGN, "--yes").code == 0
+    assert api.asked[-1].json == {"approval_id": "5" * 32}
+
+
+def test_what_does_not_wait_cannot_be_approved_or_refused(run: Run, api: FakeApi) -> None:
+    for verb in (("approve", CAMPAIGN, "--yes"), ("refuse", CAMPAIGN)):
+        api.answers(campaign("ready"))
+        done = run("campaign", *verb)
+        assert done.code == 1
+        assert "not_waiting" in done.err
+
+
+def test_show_says_what_waits_and_how_it_ended(run: Run, api: FakeApi) -> None:
+    lapsed = asked(state="lapsed", reason="The time came before.", scheduled_at=AT)
+    ready: dict[str, Any] = {"upload_id": UPLOAD, "waiting_for": "approval"}
+    api.answers(campaign("ready", **ready, approval=lapsed), listed("ready", rows=1, accepted=1))
+    assert "lapsed: The time came before." in run("campaign", "show", CAMPAIGN).out
+    decision = {"approval_id": "5" * 32, "decision": "refused", "by": "user:bea", "asked_by": "x", "at": AT}
+    api.answers(campaign("draft", decision={**decision, "reason": "wrong price"}))
+    assert "refused by user:bea" in run("campaign", "show", CAMPAIGN).out
+
+
+def test_a_limit_is_a_number_or_off(run: Run, api: FakeApi) -> None:
+    for wrong in ("many", "-1", "1.5", "٣"):
+        assert run("approval-limit", "set", "--", wrong).code == 2
+    api.answers(Answer({"above": 7, "sent_today": 3, "proposal": None}))
+    done = run("approval-limit", "set", "7")
+    assert "above 7 rows a day" in done.out
+    assert api.asked[-1].json == {"above": 7}
+    assert run("account", "approval", "acc_000000000001", "--every", "--off").code == 2

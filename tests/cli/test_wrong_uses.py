@@ -20,6 +20,8 @@ ASKING: Final[tuple[tuple[str, ...], ...]] = (
     ("campaign", "send", ID),
     ("mail", "send", "mail.html", "--from", "a@example.com", "--to", "b@example.org"),
     ("campaign", "override-bounce-guard", ID),
+    ("batch", "override-bounce-guard", ID),
+    ("campaign", "approve", ID),
     *((kind, verb, ID) for kind in ("batch", "campaign") for verb in ("resume", "retry")),
     ("digest", "close", ID),
     ("erase", "ann@example.org"),

@@ -12,7 +12,14 @@ from functions.console.assets import Assets
 from functions.console.handler import respond
 from functions.console.rendering import Pages
 from functions.console.services import ConsoleServices, sign_in_limits
-from functions.console.use_cases import ConsoleUseCases, DigestUseCases, MailUseCases, NoticeUseCases, SenderUseCases
+from functions.console.use_cases import (
+    ConsoleUseCases,
+    DigestUseCases,
+    MailUseCases,
+    NoticeUseCases,
+    ResultUseCases,
+    SenderUseCases,
+)
 from shared.adapters.alarms import RaisedAlarms
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
@@ -133,6 +140,7 @@ def build_use_cases(api: Api) -> ConsoleUseCases:
     return ConsoleUseCases(
         suppressions=of.suppressions,
         journal=of.journal,
+        acceptances=of.acceptances,
         hooks=lambda: api.hooks.services.service,
         digests=lambda: DigestUseCases(digests.service, digests.pages),
         mails=lambda: MailUseCases(mails.mails, mails.moves),
@@ -151,6 +159,8 @@ def build_use_cases(api: Api) -> ConsoleUseCases:
         ),
         dead_letters=lambda name: {"feedback": 3, "lane-one": 1}.get(name, 0),
         senders=lambda: SenderUseCases(of.claims, of.dns, api.services.identities),
+        results=lambda: ResultUseCases(of.exports, of.files),
+        spender=of.spender,
     )
 
 

@@ -15,16 +15,19 @@ from typing import Any, Final
 from unittest.mock import patch
 from urllib.parse import quote
 
-from functions.console.pages.campaigns import samples
+from functions.console.pages.campaigns.samples import LETTER
 from functions.console.screen import PageRoute
 from functions.console.screens import ROUTES
 from shared.contracts import ProviderEvent
+from shared.domain.campaigns.approval import ApprovalLimit, Who
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeData
 from shared.domain.people import Identity, Role
+from shared.engine.campaigns.campaigns import WaitsForApproval
+from shared.engine.lists.list_jobs import Order
 from shared.engine.reports.message_log import Filter, LogLine
-from tests.console.campaigns import made, saved, stored
+from tests.console.campaigns import made, saved, sent, stored, with_list
 from tests.console.console import Console, build_console
 from tests.console.team import GUEST, TeamThings, teamed
 from tests.fakes.clock import FakeClock
@@ -59,6 +62,8 @@ class Example:
         campaign: one whose list is read.
         template: with two versions.
         team: what team keys made.
+        asked: a campaign that waits for approval.
+        posted: one whose list was sent.
     """
 
     console: Console
@@ -75,6 +80,8 @@ class Example:
     campaign: str
     template: str
     team: TeamThings
+    asked: str
+    posted: str
 
     @property
     def account(self) -> str:
@@ -142,8 +149,9 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     team = teamed(console)
     sent = _failed_over(console)
     clock.advance(600)
-    waiting = api.accepted(people(60, 30), subject="Your invoice of September")
     console.sign_in(OLGA)
+    posted = _posted(console)
+    waiting = api.accepted(people(60, 30), subject="Your invoice of September")
     suppressed = {"address": "live@example.org", "list": "all", "sure": "1"}
     assert console.post(f"/{console.account}/suppressions/add", **suppressed).status == 303
     assert console.post(f"/{console.account}/senders/add", domain="news.example.net").status == 303
@@ -162,6 +170,8 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
         _noticed(console),
         *_drafted(console),
         team,
+        _asked(console),
+        posted,
     )
 
 
@@ -211,14 +221,41 @@ def _noticed(console: Console) -> str:
 
 def _drafted(console: Console) -> tuple[str, str, str]:
     """Return a campaign without a list, one with a list that is read, and a template with two versions."""
-    letter = {"channel": "email", "from": "letter@example.com", "subject": samples.SUBJECT, "body": samples.BODY}
-    campaign = made(console, **letter, name=samples.NAME)
+    letter = {"channel": "email", "from": "letter@example.com", "subject": LETTER.subject, "body": LETTER.body}
+    campaign = made(console, **letter, name=LETTER.name)
     assert console.post(f"/{console.account}/campaigns/{campaign}/sample").status == 303
     console.api.lists.read()
     template = stored(console, **letter, name="Garden letters")
-    later = {**letter, "name": "Garden letters, with a longer name", "body": f"{samples.BODY}<p>Until June!</p>"}
+    later = {**letter, "name": "Garden letters, with a longer name", "body": f"{LETTER.body}<p>Until June!</p>"}
     saved(console, template, **later)
     return made(console, name=LONG), campaign, template
+
+
+def _asked(console: Console) -> str:
+    """Have a list wait for approval, and a looser limit; return the campaign."""
+    approvals = console.services.campaigns().campaigns.approvals
+    ann, account = Who("user:Ann", "0" * 26), console.account
+    approvals.limit(account, ApprovalLimit(True, 1), ann)
+    campaign = made(console, name="Winter letter")
+    rows = "recipient,name\r\nada@example.org,Ada\r\nben@example.org,Ben\r\n"
+    assert console.post(f"/{account}/campaigns/{campaign}/paste", rows=rows).status == 303
+    console.api.lists.read()
+    found = console.services.campaigns().campaigns.campaigns.get(campaign)
+    assert found is not None
+    asked = console.services.campaigns().campaigns.control.send(found, Order(by=ann.actor, person=ann.person))
+    assert isinstance(asked, WaitsForApproval)
+    approvals.limit(account, ApprovalLimit(True, 100_000), ann, operator=True)
+    approvals.limit(account, ApprovalLimit(), ann)
+    return campaign
+
+
+def _posted(console: Console) -> str:
+    """Send a campaign whose list has recipients that fail, and return it."""
+    campaign = with_list(console, name="Autumn letter")
+    job = sent(console, campaign)
+    console.api.world.settle()
+    heard(console, job, bounced=1)
+    return campaign
 
 
 def _failed_over(console: Console) -> str:
@@ -276,6 +313,8 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     **{x.name: _plain(x.path) for x in _routes() if "{" not in x.path.replace("{account}", "")},
     "jobs": lambda x: (f"{x.account}/jobs", f"{x.account}/jobs?kind=digest", f"{x.account}/jobs?keys=team"),
     "job": lambda x: tuple(f"{x.account}/jobs/{job}" for job in (x.sent, x.waiting, x.stopped, x.team.job)),
+    "results of a job": lambda x: (f"{x.account}/jobs/{x.sent}/results",),
+    "results of a campaign": lambda x: (f"{x.account}/campaigns/{x.posted}/results",),
     "ask to stop": lambda x: (f"{x.account}/jobs/{x.waiting}/stop",),
     "ask to resume": lambda x: (f"{x.account}/jobs/{x.stopped}/resume",),
     "ask to retry": lambda x: (f"{x.account}/jobs/{x.sent}/retry",),
@@ -287,14 +326,20 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
         f"{x.account}/messages?recipient={quote(GUEST)}&keys=team",
     ),
     "campaigns": lambda x: (f"{x.account}/campaigns", f"{x.account}/campaigns?state=sent"),
-    "write a campaign": lambda x: tuple(f"{x.account}/campaigns/new?{q}" for q in ("sample=1", "channel=sms")),
-    "campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}", f"{x.account}/campaigns/{x.draft}"),
+    "write a campaign": lambda x: tuple(
+        f"{x.account}/campaigns/new?{q}" for q in ("sample=1", "channel=sms", f"campaign={x.posted}")
+    ),
+    "campaign": lambda x: tuple(f"{x.account}/campaigns/{campaign}" for campaign in (x.campaign, x.draft, x.posted)),
     "recipients": lambda x: tuple(
         f"{x.account}/campaigns/{x.campaign}/recipients{q}" for q in ("", "?shown=will+be+sent")
     ),
     "change a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/edit",),
     "ask to delete a campaign": lambda x: (f"{x.account}/campaigns/{x.draft}/delete",),
     "ask to withdraw a list": lambda x: (f"{x.account}/campaigns/{x.campaign}/withdraw",),
+    "approvals": lambda x: (f"{x.account}/approvals", f"{x.account}/approvals?state=lapsed"),
+    "ask to approve a list": lambda x: (f"{x.account}/campaigns/{x.asked}/approve",),
+    "ask to refuse a list": lambda x: (f"{x.account}/campaigns/{x.asked}/refuse",),
+    "ask for a limit": lambda x: tuple(f"{x.account}/approvals/limit?which={q}" for q in ("every", "some&above=9999")),
     "ask to send a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/send",),
     "templates": lambda x: (f"{x.account}/templates", f"{x.account}/templates?channel=sms"),
     "write a template": lambda x: (f"{x.account}/templates/new?sample=1",),

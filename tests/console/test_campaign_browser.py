@@ -278,6 +278,7 @@ def test_a_preview_follows_what_is_typed_runs_nothing_and_leaves_no_history(
 ) -> None:
     with opened(console, monkeypatch) as (browser, account, _):
         go(browser, f"{account}/campaigns/new")
+        browser.click("#format-html")
         before = browser.script("return history.length")
         type_into(browser, "#subject", "Hello")
         evil = "<h1>One</h1><script>top.document.title = 'taken'</script><img src=x onerror=\"top.name = 'taken'\">"
@@ -309,6 +310,28 @@ def test_a_change_is_previewed_as_each_row_of_the_list_gets_it(
     assert "Bye" not in console.shown(f"/campaigns/{campaign}/edit"), "nothing is saved"
 
 
+def test_a_column_is_put_where_the_cursor_is_by_a_click(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(console, monkeypatch) as (browser, account, _):
+        campaign = with_list(
+            console, "recipient,First name,name\r\na@example.org,Ann,Ann B.\r\n", body="<h1></h1><p>x</p>"
+        )
+        go(browser, f"{account}/campaigns/{campaign}/edit")
+        browser.script("const body = document.getElementById('body'); body.focus(); body.setSelectionRange(4, 4)")
+        browser.click("//button[.='{{ first_name }}']")
+        browser.until(lambda: shown(browser, "h1") == "Ann", "the preview does not have it")
+        assert browser.script("return document.activeElement.id") == "body"
+        browser.script("document.getElementById('subject').select()")
+        browser.click("//button[.='{{ name }}']")
+        values = "return ['subject', 'body'].map((x) => document.getElementById(x).value)"
+        assert browser.script(values) == ["{{ name }}", "<h1>{{ first_name }}</h1><p>x</p>"]
+        browser.click("#format-markdown")
+        browser.script("document.getElementById('body').value = '# Good day, {{ first_name }}\\n\\n'")
+        browser.script("document.getElementById('body').focus()")
+        browser.click("//button[.='[Unsubscribe]({{ unsubscribe_url }})']")
+        browser.until(lambda: shown(browser, "h1") == "Good day, Ann", "the preview shows no Markdown")
+        assert shown(browser, "a") == "Unsubscribe"
+
+
 def write(browser: Browser, css: str, text: str) -> None:
     """Go to a field by the keyboard, and type into it."""
     tab_to(browser, css)
@@ -332,7 +355,7 @@ def test_a_campaign_is_written_and_sent_by_the_keyboard_alone(
         write(browser, "#name", "By keys")
         write(browser, "#from", "news@example.com")
         write(browser, "#subject", "Hello {{ name }}")
-        write(browser, "#body", "<p>Dear {{ name }}</p>")
+        write(browser, "#body", f"Dear {{{{ name }}}},{ENTER}hello.")
         tab_to(browser, "#phone, #desktop")
         choose(browser, "main form button.primary")
         browser.shows("By keys")

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from functions.console.pages.campaigns.samples import SAMPLES, people, sample
 from functions.console.rendering import shown_time
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.domain.campaigns.campaign import Campaign
@@ -84,11 +85,30 @@ def test_a_page_made_while_its_list_becomes_ready_renews_itself(
 def test_the_sample_is_offered_to_accounts_that_have_campaigns(console: Console) -> None:
     console.member(role=Role.SENDER)
     made(console)
-    sample = r'<a class="button" href="([^"]*)new\?sample=1">Start with a sample</a>'
-    assert re.search(sample, console.shown("/campaigns"))
-    assert re.search(sample, console.shown("/campaigns/new"))
-    assert not re.search(sample, console.shown("/campaigns/new?sample=1")), "what is typed is not replaced"
-    assert not re.search(sample, console.shown("/campaigns/new?channel=sms")), "the sample is an e-mail"
+    assert "new?sample=1" in console.shown("/campaigns")
+    for page in ("/campaigns/new", "/campaigns/new?sample=1"):
+        assert re.findall(r"new\?sample=(\w+)", console.shown(page)) == [*SAMPLES], "any of them"
+    assert "new?sample=" not in console.shown("/campaigns/new?channel=sms"), "samples are e-mails"
+    got = console.post(f"/{console.account}/campaigns/new?sample=event", **{**SAID, "name": ""})
+    assert "new?sample=" not in got.text, "what is typed is not replaced"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAMPLES)
+def test_each_sample_fits_the_sample_list_and_says_how_to_leave_where_it_should(console: Console, name: str) -> None:
+    console.member()
+    for place in ("campaigns", "templates"):
+        page = console.shown(f"/{place}/new?sample={name}")
+        assert html.escape(SAMPLES[name].name) in page
+        assert f'sample={name}" aria-current="page"' in page
+    written = sample(name, ["example.com"])
+    form = {"subject": written.subject, "body": written.body, "unsubscribe": "1" if written.unsubscribe else ""}
+    campaign = with_list(console, people(), **form)
+    page = console.shown(f"/campaigns/{campaign}")
+    assert "10 messages to send" in page
+    for fault in ("In the way", "left empty", "no link to unsubscribe"):
+        assert fault not in page
+    assert "{{" not in console.shown(f"/campaigns/{campaign}/preview?row=1")
 
 
 @pytest.mark.slow
@@ -297,6 +317,8 @@ def test_a_scheduled_list_waits_for_its_time(console: Console) -> None:
     found = console.api.call("GET", f"/jobs/{job}").json
     assert found["scheduled_at"] == "2026-10-01T07:00:00.000Z"
     assert found["rate"] == 5
+    begins = shown_time(console.api.world.job(job).not_before)
+    assert f"The job waits for {begins}, as it was scheduled." in console.shown(f"/jobs/{job}/stop")
 
 
 @pytest.mark.slow
@@ -315,9 +337,9 @@ def test_a_campaign_of_which_an_earlier_list_waits_is_not_sent(console: Console)
     assert badge.format("sent") not in listed
     page = console.shown(f"/campaigns/{campaign}")
     assert f'<p class="state">{badge.format("waiting")}' in page
-    of_jobs = re.findall(r'<li><a[^>]*>.*?</a> <span class="badge \w+">(\w+)</span>(.*?)</li>', page)
+    of_jobs = re.findall(r'<td><span class="badge \w+">(\w+)</span>(.*?)</td>', page)
     begins = shown_time(console.api.world.job(waits).not_before)
-    assert of_jobs == [("sent", ""), ("waiting", f" for {begins}")]
+    assert of_jobs == [("sent", ""), ("waiting", f"<small>for {begins}</small>")]
     console.post(f"/{console.account}/jobs/{waits}/stop")
     assert badge.format("stopped") in console.shown(f"/campaigns/{campaign}"), "its messages can be resumed"
 

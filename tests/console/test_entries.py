@@ -14,11 +14,14 @@ from functions.console.screens import ROUTES
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
 from shared.domain.audit import EVERYONE, Act, Event, Log, person
+from shared.domain.campaigns.approval import ApprovalLimit, Who
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.domain.namespaces import namespaces_of
 from shared.domain.people import Identity, Role
+from shared.engine.campaigns.campaigns import WaitsForApproval
+from shared.engine.lists.list_jobs import Order
 from tests.api.senders import claimed
 from tests.console.campaigns import SAID, fields, made, stored, with_list
 from tests.console.console import Console
@@ -32,6 +35,7 @@ NO_ENTRY: Final = {
     "sign out": "it ends the visitor's own session, and concerns no account",
     "sign out everywhere": "it ends the visitor's own sessions, and concerns no account",
     "make an account": "it has one entry for the account, one for its key and one for its first member",
+    "approve a list": "it has one entry for the approval, and one for the job by the one who asked",
     "preview of a form": "it changes nothing",
     "preview of a change": "it changes nothing",
     "begin an upload": "it gives a place for a file; the list has its entry when its file is there",
@@ -222,6 +226,37 @@ def _breaker(console: Console) -> Deed:
     return Deed("/credentials/one/close", Act.BREAKER_CLOSED, "one", log=EVERYONE)
 
 
+BEA: Final = Who("user:bea", "0" * 26)
+
+
+def _refused(console: Console) -> Deed:
+    service = console.services.campaigns().campaigns
+    service.approvals.limit(console.account, ApprovalLimit(True, 0), BEA)
+    name = with_list(console)
+    found = service.campaigns.get(name)
+    assert found is not None
+    assert isinstance(service.control.send(found, Order(by=BEA.actor, person=BEA.person)), WaitsForApproval)
+    return Deed(
+        f"campaigns/{name}/refuse",
+        Act.APPROVAL_REFUSED,
+        name,
+        fields(console.shown(f"/campaigns/{name}/refuse")),
+    )
+
+
+def _proposed(act: Act, action: str) -> Callable[[Console], Deed]:
+    """Return a deed at a looser limit that somebody else has proposed."""
+
+    def deed(console: Console) -> Deed:
+        approvals = console.services.campaigns().campaigns.approvals
+        for above in (1, 2):
+            approvals.limit(console.account, ApprovalLimit(True, above), BEA)
+        form = fields(console.shown(f"/approvals/{action}"))
+        return Deed(f"approvals/{action}", act, console.account, form)
+
+    return deed
+
+
 def _account(act: Act, action: str) -> Callable[[Console], Deed]:
     def deed(console: Console) -> Deed:
         if action == "resume":
@@ -240,6 +275,10 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
     "take a pasted list": _campaign(Act.LIST_ADDED, "paste", {"rows": "recipient\r\na@example.org\r\n"}),
     "withdraw a list": _withdrawn,
     "send a campaign": _sent,
+    "refuse a list": _refused,
+    "set a limit": lambda console: Deed("approvals/limit", Act.LIMIT_SET, console.account, {"which": "every"}),
+    "approve a limit": _proposed(Act.LIMIT_SET, "agree"),
+    "drop a limit": _proposed(Act.LIMIT_REFUSED, "disagree"),
     "send a test": _campaign(Act.CAMPAIGN_TESTED, "test", {"to": "me@example.org", "v.name": "Me"}),
     "store a template": lambda _: Deed("templates/new", Act.TEMPLATE_CREATED, form=SAID),
     "store a version": _version,

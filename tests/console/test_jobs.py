@@ -53,6 +53,35 @@ def test_the_list_filters_and_pages_through_every_job(console: Console) -> None:
     assert max(jobs) in console.shown("/jobs?kind=nonsense")
 
 
+def test_a_job_and_its_message_show_what_their_owner_calls_them(console: Console) -> None:
+    given = {"reference": "order-4711", "tags": ["a", "<b>"], "metadata": {"shop": "7", "x": "<script>"}}
+    to = [{"address": "a@example.org", "metadata": {"shop": "8"}}]
+    job, plain = console.api.logged(to, **given), console.api.logged()
+    console.member()
+    page = console.shown(f"/jobs/{job}")
+    for said in (
+        "<dd>order-4711</dd>",
+        "<dd>a, &lt;b&gt;</dd>",
+        "<code>shop</code> 7",
+        "<code>x</code> &lt;script&gt;",
+    ):
+        assert said in page
+    message = console.shown(f"/jobs/{job}/messages/0.0")
+    assert "<dd>order-4711</dd>" in message
+    assert "<code>shop</code> 8" in message
+    for other in (f"/jobs/{plain}", f"/jobs/{plain}/messages/0.0"):
+        assert "Reference" not in console.shown(other)
+
+
+def test_a_job_of_a_template_names_it(console: Console) -> None:
+    api = console.api
+    says = {"name": "Order", "channel": "email", "subject": "Hi {{ name }}", "body": "Hi", "from": "news@example.com"}
+    template = api.call("POST", "/templates", says).json["template_id"]
+    job = api.call("POST", "/batches", {"template_id": template, "to": "a@example.org", "params": {"name": "A"}}).json
+    console.member()
+    assert f'/templates/{template}">{template}</a>, version 1' in console.shown(f"/jobs/{job['job_id']}")
+
+
 @pytest.mark.slow
 def test_the_list_finds_jobs_by_what_became_of_their_messages(console: Console) -> None:
     sent = console.api.logged(("a@example.org",))

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -10,6 +11,7 @@ from functions.console.pages import waiting
 from functions.console.screens import ROUTES
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
+from shared.contracts import CredentialQuota, Per, Warmup
 from shared.domain.accounts import Scope
 from shared.domain.audit import EVERYONE, Log
 from shared.domain.lanes.breaker import BreakerState
@@ -48,6 +50,18 @@ def test_who_is_no_operator_finds_none_of_their_pages(console: Console) -> None:
         assert got.status == 404, route.name
     assert not console.services.use_cases.switches.read(ONE)[ONE].switches.paused
     assert ">Credentials</a>" not in console.shown()
+
+
+@pytest.mark.slow
+def test_a_credential_shows_the_day_of_its_warmup(console: Console) -> None:
+    console.sign_in(OLGA)
+    quota = CredentialQuota(50_000, Per.DAY, "UTC", Warmup(date(2026, 9, 20), (200, 1500)))
+    settings = console.services.settings
+    declared = tuple(replace(c, quotas=(quota,)) if c.id == "one" else c for c in settings.credentials)
+    console.services = replace(console.services, settings=replace(settings, credentials=declared))
+    page = shown(console, "/credentials")
+    assert "1,500 of 1,500 left per day" in page
+    assert "warm-up: day 2 of 2, 50,000 from 2026-09-22" in page
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import pytest
 from functions.console.pages.campaigns.previewing import FRAMED
 from functions.console.rendering import POLICY
 from shared.domain.people import Role
+from shared.engine.campaigns import preview
 from tests.console.campaigns import SAID, made, sent, with_list
 from tests.console.console import Console
 from tests.console.test_security import ESCAPED, EVIL
@@ -54,6 +55,22 @@ def test_recipients_are_counted_apart_from_the_rows_of_the_sheet_and_have_neighb
     sent(console, campaign)
     after = console.shown(f"/campaigns/{campaign}/preview?row=4")
     assert "There is no recipient 4. The list has 3 recipients." in after, "of the list that was sent"
+
+
+def test_a_recipient_s_message_is_found_by_the_address(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    console.member(role=Role.SENDER)
+    rows = "recipient,name\r\n" + "".join(f"p{n}@example.org,Person {n}\r\n" for n in range(7))
+    campaign = with_list(console, f"{rows}nobody,Kim\r\nANN@example.org,Ann\r\n")
+    assert f'{campaign}/recipients">Search by address' in console.shown(f"/campaigns/{campaign}")
+    page = console.shown(f"/campaigns/{campaign}/recipients?recipient=Ann+%3Cann%40Example.org%3E")
+    (place,) = re.findall(r"\?message=([0-9.]+)#check-title", page)
+    page = console.shown(f"/campaigns/{campaign}?message={place}")
+    assert 'id="row" name="row" type="number" min="1" max="8" value="8"' in page
+    assert "Dear Ann" in framed(console.shown(f"/campaigns/{campaign}/preview?row=8"))
+    assert 'min="1" max="8" value="1"' in console.shown(f"/campaigns/{campaign}?message=x")
+    monkeypatch.setattr(preview, "MAX_ROW", 7)
+    got = console.get(f"/{console.account}/campaigns/{campaign}?message={place}")
+    assert (got.status, "of the first 10,000 recipients" in got.text) == (409, True)
 
 
 @pytest.mark.slow

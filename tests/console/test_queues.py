@@ -48,6 +48,12 @@ def handed_over(console: Console, *to: str, **changes: str) -> str:
     return mail
 
 
+def test_a_mail_shows_what_its_owner_calls_it(console: Console) -> None:
+    console.member(role=Role.VIEWER)
+    mail = handed_over(console, reference="ticket-<7>")
+    assert "<dt>Reference</dt><dd>ticket-&lt;7&gt;</dd>" in console.shown(f"/mails/{mail}")
+
+
 @pytest.mark.slow
 def test_the_job_of_a_mail_is_titled_by_its_subject_or_its_sender(console: Console) -> None:
     console.member(role=Role.VIEWER)

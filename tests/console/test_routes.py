@@ -182,7 +182,15 @@ def test_members_of_a_suspended_account_make_nothing_and_may_end_what_there_is(
     finally:
         accounts.unsuspend(example.account)
     assert {route.name for route in OF_ACCOUNTS if route.ends} == {
-        *("stop", "delete a campaign", "withdraw a list", "delete a template", "cancel a window", "drop a destination"),
+        *(
+            "stop",
+            "delete a campaign",
+            "withdraw a list",
+            "refuse a list",
+            "delete a template",
+            "cancel a window",
+            "drop a destination",
+        ),
         *("pause a webhook", "delete a webhook", "give up a domain", "suppress an address", "remove a member"),
         *("withdraw an invitation", "preview of a form", "preview of a change"),
     }

@@ -12,6 +12,8 @@ from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.domain.audit import SYSTEM, Event, Log
 from shared.domain.content.content import Mailbox
 from shared.domain.digests.policy import DigestPolicy
+from shared.domain.hours.hours import OpenHours
+from shared.domain.hours.openings import window_of
 from shared.ports import DigestPolicies, Mismatch, Replay, Stored
 from tests.contracts.conftest import key
 from tests.domain.digests.examples import ACCOUNT, policy
@@ -44,7 +46,8 @@ def store(policies: DigestPolicies, *prefixes: str) -> None:
 @pytest.mark.parametrize("when", [None, When.REPEATED])
 def test_versions_replace_each_other_and_stay(policies: DigestPolicies, stores: Stores, when: When | None) -> None:
     first = policy(template="<p>{{ events }}</p>")
-    second = replace(first, version=2, saved_at=first.saved_at + 1, sender=Mailbox("news@example.com"), window=60)
+    hours = OpenHours(window_of("09:00", "20:00", ["mon"]), "Europe/Paris")
+    second = replace(first, version=2, saved_at=first.saved_at + 1, sender=Mailbox("news@example.com"), hours=hours)
     if when is not None:
         stores.tap.arm(0, when, where=lambda name: name.endswith(("transact_write_items", "policies.save")))
     assert policies.save(None, first, None, event=event(first)) == Stored()

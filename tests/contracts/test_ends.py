@@ -52,6 +52,7 @@ def test_jobs_end_together_as_each_would_by_itself(stores: Stores, clock: FakeCl
         "p.sendgrid.tried": 6,
         "p.sendgrid.accepted": 3,
         "p.sendgrid.failed": 3,
+        "singles.settled": 3,
     }
     assert stores.records.fold_jobs(some.ends, clock.ms) == {}
     assert amounts(stores) == {"queued": 3, "failure": 3}

@@ -36,6 +36,7 @@ def export(**changes: Any) -> Export:
         ttl=1_790_700_000,
         until=1_790_000_120_000,
         later=True,
+        last=True,
     )
     return base.changed(**changes) if changes else base
 

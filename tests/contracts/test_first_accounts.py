@@ -9,6 +9,7 @@ from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts, made_by_people
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
+from shared.contracts import NEWCOMER_MESSAGES
 from shared.domain.accounts import ALL_SCOPES, key_digest, new_key_text
 from shared.domain.ids import new_id
 from shared.domain.namespaces import KeyKind
@@ -42,6 +43,22 @@ def newcomer(clock: FakeClock | None = None) -> tuple[Newcomer, str]:
 def identities(client: Any, tables: Tables) -> list[str]:
     items = client.scan(TableName=tables.homes.identities)["Items"]
     return sorted(item["pk"]["S"].partition("#")[0] for item in items)
+
+
+def test_a_newcomer_s_account_sends_few_messages_a_day_until_an_operator_changes_that(
+    moto_dynamo: Any, tables: Tables, first: DynamoFirstAccounts
+) -> None:
+    made = first.make(newcomer()[0])
+    accounts = Accounts(moto_dynamo, tables.records, FakeClock(), homes=tables.homes)
+    assert accounts.rules(made.account).limits == {"messages": NEWCOMER_MESSAGES}
+    assert accounts.set_limits(made.account, {"messages": None})
+    assert accounts.rules(made.account).limits == {}
+
+
+def test_a_deployment_may_leave_newcomers_without_a_limit(moto_dynamo: Any, tables: Tables) -> None:
+    functions = Dynamo(moto_dynamo, homes=tables.alone)
+    made = DynamoFirstAccounts(functions, FakeClock(), messages=0).make(newcomer()[0])
+    assert Accounts(moto_dynamo, tables.records, FakeClock(), homes=tables.alone).rules(made.account).limits == {}
 
 
 def test_a_newcomer_gets_an_account_and_a_key_that_works(

@@ -49,6 +49,7 @@ def test_a_ledger_is_folded_exactly_once(stores: Stores, clock: FakeClock) -> No
         "p.sendgrid.tried": 3,
         "p.sendgrid.accepted": 2,
         "p.sendgrid.failed": 1,
+        "singles.settled": 1,
     }
 
 

@@ -90,3 +90,12 @@ def test_the_journal_keeps_each_accounts_events_in_the_order_of_time(stores: Sto
     assert told(stores, Log.AUDIT) == [first, third, second]
     assert list(stores.journal.since(ACCOUNT, Log.AUDIT, clock.ms + 1)) == [third, second]
     assert told(stores, Log.EVENTS) == [replace(second, actor="key_1")]
+
+
+def test_an_override_and_its_entry_are_one(stores: Stores, clock: FakeClock) -> None:
+    job = stored(stores, clock, campaign="", kind="batch")
+    stores.records.override_guard(job.id, event(job, clock.ms))
+    assert told(stores, Log.AUDIT) == [event(job, clock.ms)]
+    assert not guarded(stores, job, clock.ms + 1).won
+    stores.records.override_guard("01m3250v00wh742j0vm8wb7anm", event(job, clock.ms + 2))
+    assert told(stores, Log.AUDIT) == [event(job, clock.ms)]

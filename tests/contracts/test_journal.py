@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from shared.adapters.dynamo.audit import DynamoAcceptances
+from shared.adapters.dynamo.audit import DynamoAcceptances, puts
+from shared.adapters.dynamo.client import Cancelled
 from shared.domain.audit import EVERYONE, Act, Event, Log, audited, masked, operator
 from shared.domain.campaigns.campaign import UploadState
 from shared.domain.ids import new_id
@@ -46,6 +47,30 @@ def test_a_retry_and_its_event_are_stored_together(stores: Stores, clock: FakeCl
     assert asked.job is not None
     assert stores.records.set_retry(asked.job, None, event=entry(job, Act.JOB_STOPPED, clock.ms + 2)).won
     assert told(stores) == [entry(job, Act.JOB_RETRIED, clock.ms), entry(job, Act.JOB_STOPPED, clock.ms + 2)]
+
+
+@pytest.mark.promise(7)
+def test_no_entry_replaces_another(stores: Stores, clock: FakeClock) -> None:
+    """Two of one millisecond, thing and kind, by others or about something else; a repeat of one is the same entry."""
+    first = audited(ACCOUNT, clock.ms, "thing", Act.CAMPAIGN_CHANGED, ACTOR, {"fields": "name"})
+    others = [replace(first, actor="another"), replace(first, data={"fields": "credential"})]
+    for event in (first, *others, first, *others):
+        stores.journal.write(event)
+    assert sorted(told(stores), key=repr) == sorted([first, *others], key=repr)
+
+
+@pytest.mark.promise(7)
+def test_what_is_in_the_place_of_an_entry_is_not_written_over(stores: Stores, clock: FakeClock) -> None:
+    """The write of an entry has a condition, whatever its key is made of."""
+    if not isinstance(stores, MotoStores):
+        return
+    event = audited(ACCOUNT, clock.ms, "thing", Act.CAMPAIGN_CHANGED, ACTOR)
+    (action,) = puts(stores.dynamo, stores.tables.records, event)
+    item = {**action["Put"]["Item"], "actor": {"S": "somebody else"}}
+    stores.client.put_item(TableName=action["Put"]["TableName"], Item=item)
+    with pytest.raises(Cancelled):
+        stores.journal.write(event)
+    assert [x.actor for x in told(stores)] == ["somebody else"]
 
 
 @pytest.mark.promise(7)

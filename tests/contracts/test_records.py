@@ -1,10 +1,13 @@
 """Jobs and their transactions: exactly once under repetition, loss and races."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shared.adapters.dynamo import indices
+from shared.adapters.dynamo import codec, indices
+from shared.domain.hours.hours import OpenHours
+from shared.domain.hours.openings import window_of
 from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.job import OnAmbiguous, Policy
 from shared.domain.jobs.ledger import LedgerStatus
@@ -209,7 +212,29 @@ def test_a_transition_is_made_from_its_states_alone(stores: Stores, clock: FakeC
             expected = replace(expected, finished_at=clock.ms + 5)
         elif changed.won and change is Change.GIVE_WAY:
             expected = replace(expected, rests_until=clock.ms + 5)
+        elif changed.won and change is Change.CLOSE:
+            expected = replace(expected, rests_until=clock.ms + 5, not_before=clock.ms + 5)
         assert changed.job == expected
+
+
+def test_a_job_with_hours_waits_for_them_when_it_is_resumed_outside_and_then_has_no_time_of_its_own(
+    stores: Stores, clock: FakeClock
+) -> None:
+    now = datetime.fromtimestamp(clock.now(), UTC)
+    hours = OpenHours(window_of(f"{now + timedelta(hours=2):%H:%M}", f"{now + timedelta(hours=3):%H:%M}"), "UTC")
+    opens = hours.first(clock.ms)
+    for state, change in ((JobState.LOGGED, Change.RESUME), (JobState.SENDING, Change.CLOSE)):
+        parts = Parts(clock, state=state, hours=hours)
+        parts.store(stores)
+        found = stores.records.change(parts.job, change, clock.ms if change is Change.RESUME else opens).job
+        assert found is not None
+        assert (found.state, found.closed, found.due_at, found.hours) == (JobState.READY, True, opens, hours)
+        assert not stores.records.change(found, Change.PLAN, opens - 1).won
+        planned = stores.records.change(found, Change.PLAN, opens).job
+        assert planned is not None
+        assert (planned.closed, planned.not_before, planned.rests_until) == (False, 0, 0)
+        shard = [x for x in stores.records.open_jobs([codec.open_slot(planned, running=True)]) if x.job == planned.id]
+        assert [x.not_before for x in shard] == [0]
 
 
 @pytest.mark.parametrize("change", Change)
@@ -422,3 +447,15 @@ def test_a_job_is_kept_longer_with_all_its_parts(stores: Stores, clock: FakeCloc
     assert [x.ttl for x in stores.ledgers.read_all(parts.job.id)] == [until, until]
     assert [c.ttl for c in (stores.records.chunk(parts.job.id, i) for i in (0, 1)) if c] == [until, until]
     assert stores.records.content(parts.job.id) == CONTENT
+
+
+def test_a_worker_reads_the_quiet_hours_of_the_jobs_account(stores: Stores, clock: FakeClock) -> None:
+    parts = Parts(clock, urgent=True)
+    parts.store(stores)
+    assert stores.records.control(parts.job.id, ACCOUNT).quiet == {}
+    stores.quiet(ACCOUNT, "sms", "21:00-08:00 Europe/Paris")
+    stores.quiet(ACCOUNT, "voice", "20:00-09:00 UTC")
+    wanted = {"sms": "21:00-08:00 Europe/Paris", "voice": "20:00-09:00 UTC"}
+    assert [x.quiet for x in stores.records.controls([parts.job])] == [wanted]
+    assert stores.records.control(parts.job.id, "acc_000000000002").quiet == {}
+    assert job(stores, parts).urgent

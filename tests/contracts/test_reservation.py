@@ -260,3 +260,12 @@ def test_a_job_that_is_stopped_does_not_give_way(stores: Stores, clock: FakeCloc
     stopped = done(stores, ready(stores, clock, "spring"), Change.PLAN, Change.STOP)
     assert change(stores, stopped, Change.GIVE_WAY) == Changed(won=False, job=stopped)
     assert stores.records.reserved("one")[0] == "spring"
+
+
+def test_a_credential_remembers_whose_turn_it_was(stores: Stores, clock: FakeClock) -> None:
+    assert stores.records.turns("one") == []
+    stores.records.set_turns("one", ("acc_b", "acc_a"))
+    assert (stores.records.turns("one"), stores.records.turns("two")) == (["acc_b", "acc_a"], [])
+    done(stores, ready(stores, clock, "spring"), Change.PLAN, Change.FINISH, Change.LOG)
+    assert stores.records.turns("one") == ["acc_b", "acc_a"]
+    assert stores.records.reserved("one") == ("", [])

@@ -73,14 +73,17 @@ def install(tap: Tap) -> None:
 
     begin: Any = HttpWire.begin
 
-    def begun(self: Any, request: Any, done: Any) -> Any:
+    def begun(self: Any, request: Any, done: Any, client: Any = None) -> Any:
+        what = "provider" if client is None else "store"
+
         def told(answer: Any) -> None:
-            tap.point("provider after")
-            tap.called()
+            tap.point(f"{what} after")
+            if client is None:
+                tap.called()
             done(answer)
 
-        tap.point("provider before")
-        return begin(self, request, told)
+        tap.point(f"{what} before")
+        return begin(self, request, told, client)
 
     BaseClient._make_api_call = aws_call  # type: ignore[attr-defined]
     HttpClient.request = http_call  # type: ignore[method-assign]

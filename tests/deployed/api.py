@@ -51,7 +51,9 @@ class Api:
         finally:
             connection.close()
         found = {name.lower(): value for name, value in answer.getheaders()}
-        return Answer(answer.status, found, json.loads(text) if "json" in found.get("content-type", "") else text)
+        return Answer(
+            answer.status, found, json.loads(text) if text and "json" in found.get("content-type", "") else text
+        )
 
     def get(self, path: str) -> Any:
         """Return the JSON of a GET that must succeed."""

@@ -30,7 +30,13 @@ WORKER: Final = "PYTEST_XDIST_WORKER"
 """In a process of pytest-xdist: gw0, gw1, …"""
 
 
-LATER: Final = ("pydantic.type_adapter", "rich.markdown", "typer.rich_utils")
+LATER: Final = (
+    *("pydantic.type_adapter", "rich.markdown", "typer.rich_utils", "cli.client", "cli.local", "cli.mails.mails"),
+    *("cli.account.timeline", "cli.content.previewing", "cli.digests.digests", "cli.doctor.doctor"),
+    *("cli.hooks.commands", "cli.keys.commands", "cli.notifier.commands", "cli.operating.accounts"),
+    *("cli.operating.logs", "cli.operating.queues", "cli.operating.switches"),
+    *("cli.sending.batches", "cli.sending.campaigns", "cli.sending.templates"),
+)
 """Large modules that `posthaste` imports once it needs them."""
 SLOW: Final = ("guides", "runbooks", "clinic", "hooks", "storm", "chaos", "campaign", "notices", "short_drills")
 """Files, and drills, that take long, longest first: they begin first, so that all clouds are done at about the same

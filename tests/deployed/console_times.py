@@ -10,16 +10,16 @@ import html
 import re
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median_high
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from functions.console.screens import ROUTES
-from infra.local import sign_in
+from infra.local import accounts, sign_in
 from infra.local.accounts import ACCOUNT
-from infra.local.cloud import Cloud
 from infra.local.console import LocalCloudError, say
 from tests.console.examples import pages
 from tests.deployed.api import Api
@@ -38,6 +38,8 @@ UNLINKED: Final[Mapping[str, str]] = {
     "ask to close a breaker": f"credentials/{LANE}/close",
 }
 """Public pages, and questions to which only a pause or a failing provider leads. To be asked changes nothing."""
+FILLED: Final[Mapping[str, str]] = {"/approvals/limit": "which=every"}
+"""End of the address of a form's page → what is filled in, where the empty form is refused."""
 LIVE: Final = "job, renewed"
 """What a page of a job asks for every two seconds."""
 _LOOKS: Final = 8
@@ -80,21 +82,28 @@ class PageTime:
         return f"{self.name:<30} {took}, {self.size / 1000:4.1f} kB"
 
 
-def furnished(cloud: Cloud, api: Api, visitor: Visitor, tag: str) -> dict[str, str]:
-    """Furnish the demo account, and return an address of each page, below the console, by the page's name.
+@contextmanager
+def furnished(inside: Inside, api: Api, visitor: Visitor, tag: str) -> Iterator[dict[str, str]]:
+    """Furnish the demo account, whose lists wait for approval meanwhile.
 
     Args:
-        cloud: the running local cloud.
+        inside: the running local cloud.
         api: with a key of its demo account.
         visitor: an operator.
         tag: part of each name.
+
+    Yields:
+        An address of each page, below the console, by the page's name.
     """
-    furnisher, account = Furnisher(cloud, api, tag), account_of(visitor)
-    own = {name: f"{account}/{path}" for name, path in furnisher.furnish().items()}
-    furnisher.invite(visitor, account)
-    searched = f"{account}/notices?search=%2B61{NUMBER}"
-    found = _followed(visitor, account, (searched, *own.values(), *UNLINKED.values()))
-    return {**found, **UNLINKED, **own, LIVE: f"{found['job']}?part=live"}
+    furnisher, account = Furnisher(inside.cloud, api, tag), account_of(visitor)
+    try:
+        own = {name: f"{account}/{path}" for name, path in furnisher.furnish().items()}
+        furnisher.invite(visitor, account)
+        searched = f"{account}/notices?search=%2B61{NUMBER}"
+        found = _followed(visitor, account, (searched, *own.values(), *UNLINKED.values()))
+        yield {**found, **UNLINKED, **own, LIVE: f"{found['job']}?part=live"}
+    finally:
+        accounts.posthaste(inside.deployment, inside.port, "account", "approval", ACCOUNT, "--off")
 
 
 def account_of(visitor: Visitor) -> str:
@@ -123,12 +132,18 @@ def _followed(visitor: Visitor, account: str, begin: Sequence[str]) -> dict[str,
         known.append(path)
         here = f"{visitor.home}/{path}".rstrip("/")
         links = _LINK.findall(visitor.text(path))
-        there = [urljoin(here, html.unescape(link)).partition("#")[0] for link in links]
+        there = [_filled(urljoin(here, html.unescape(link)).partition("#")[0]) for link in links]
         inside = [x.removeprefix(f"{visitor.home}/") for x in there if x.startswith(f"{visitor.home}/")]
         fresh = [x for x in dict.fromkeys(inside) if x not in seen and _name(x) and _apart(x) in ("", account)]
         seen.update(fresh)
         waiting += fresh
     return {name: paths[0] for name, paths in found.items()}
+
+
+def _filled(address: str) -> str:
+    """Return the address of a page, with what is filled in if it is a form's."""
+    query = next((query for end, query in FILLED.items() if address.endswith(end)), "")
+    return f"{address}?{query}" if query else address
 
 
 def _apart(path: str) -> str:
@@ -172,8 +187,8 @@ def main() -> int:
     except LocalCloudError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
-    with Visitor(inside.cloud, sign_in.OPERATOR) as visitor:
-        addresses = furnished(inside.cloud, api, visitor, f"times-{uuid.uuid4().hex[:10]}")
+    tag = f"times-{uuid.uuid4().hex[:10]}"
+    with Visitor(inside.cloud, sign_in.OPERATOR) as visitor, furnished(inside, api, visitor, tag) as addresses:
         found = measured(visitor, addresses, inside)
     for page in found:
         say(str(page))

@@ -48,6 +48,7 @@ class Furnisher:
         self._made("POST", f"/jobs/{stopped}/stop")
         self._campaign()
         self._template()
+        self._waiting()
         self._made("PUT", f"/digest-policies/{self.tag}/", {"from": FROM})
         event = {"event_type": "task.failed", "batch_key": f"{self.tag}/a", "recipients": [self._person("ann")]}
         self._made("POST", "/events", [event])
@@ -101,6 +102,18 @@ class Furnisher:
             file = Path(folder) / "list.csv"
             file.write_text(f"recipient,name\n{ROWS}nobody,Kim\n", "utf-8")
             owner.read(owner.upload(file))
+
+    def _waiting(self) -> None:
+        """Have a list wait for approval, and a looser limit of such lists."""
+        self._made("PUT", "/approval-limit", {"above": 0})
+        said = {"from": FROM, "subject": "Wait", "body": "<p>Wait</p>"}
+        body = {"name": f"Waits {self.tag}", "channel": "email", "credential_id": LANE, "template": said}
+        campaign = self._made("POST", "/campaigns", body)["campaign_id"]
+        self._made("PUT", f"/campaigns/{campaign}/recipients", {"recipients": [{"recipient": self._person("ann")}]})
+        ready = processes.wait_for(lambda: self.api.get(f"/campaigns/{campaign}")["state"] == "ready", SECONDS)
+        assert ready, "the list is not read"
+        self._made("POST", f"/campaigns/{campaign}/send", {})
+        self._made("PUT", "/approval-limit", {"above": 1000})
 
     def _template(self) -> None:
         """Store a template of two versions."""

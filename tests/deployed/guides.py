@@ -30,6 +30,7 @@ UNTYPED: Final = {
     "posthaste campaign list --json | jq ": "jq is no package of this repository",
     ".venv/bin/pytest -q tests/providers -k example\n": "the reader writes the provider that it tests",
     "curl -s https://api.github.com/": "it asks GitHub",
+    "aws sts get-session-token ": "it needs a person's second factor",
 }
 """How blocks begin that no test types → the reason."""
 TYPED: Final = {
@@ -47,6 +48,7 @@ TYPED: Final = {
     "rehearse": "test_guides",
     "relay": "test_guides",
     "senders": "test_guides",
+    "shop": "../api/test_shop_guide",
     "staging": "test_guides",
     "tutorial": "test_tutorial",
 }
@@ -54,6 +56,7 @@ TYPED: Final = {
 RUN: Final = {
     "adding-a-provider": "it is the type of a provider's entry, and calls nothing",
     "coming-from-sendgrid": "tests/deployed/test_coming.py runs each program",
+    "doors": "tests/api/test_door_page.py runs each program",
     "notices": "tests/deployed/test_guides.py runs both functions",
     "sdks": "tests/deployed/test_sdks.py runs each program",
 }

@@ -9,10 +9,13 @@ from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 from functions.api.examples import given
+from infra.local import accounts
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
+from shared.domain.accounts import id_of_key, key_digest
 from simulator.client import ControlClient
 from tests.deployed.api import LOOK_SECONDS, Api
+from tests.deployed.inside import Inside
 
 SOON: Final = 60
 LANE: Final = "sendgrid-main"
@@ -23,8 +26,8 @@ Values = dict[str, str]
 class Props:
     """Makes what a sample needs. What a sample ends or deletes is made anew for each run."""
 
-    def __init__(self, cloud: Cloud, api: Api, control: ControlClient, tag: str) -> None:
-        self._cloud, self._api, self._control, self._tag = cloud, api, control, tag
+    def __init__(self, cloud: Cloud, inside: Inside, api: Api, control: ControlClient, tag: str) -> None:
+        self._cloud, self._inside, self._api, self._control, self._tag = cloud, inside, api, control, tag
         self._numbers = itertools.count(1)
         self._clinic = Api(api.url, "")
 
@@ -40,6 +43,10 @@ class Props:
             "run-4711": f"run-{new}",
         }
         return {**always, **self._of(name)()}
+
+    def environment(self, name: str) -> Mapping[str, str]:
+        """Return what the environment of an operation's samples has otherwise: the key of who approves."""
+        return {"POSTHASTE_API_KEY": self._two[1].key} if name in _APPROVALS else {}
 
     def clean(self) -> None:
         """Delete endpoints and claims of domains, of which an account may have a few."""
@@ -58,6 +65,9 @@ class Props:
             **dict.fromkeys(("putRecipients", "testCampaign"), self._draft),
             **dict.fromkeys(("previewCampaign", "sendCampaign", "deleteUpload", "getUpload"), self._listed),
             "completeUpload": self._uploaded,
+            **dict.fromkeys(_APPROVALS[:2], self._waiting),
+            **dict.fromkeys(_APPROVALS[2:], self._proposed),
+            "createAccessToken": lambda: {"KEY_ID": id_of_key(key_digest(self._api.key))},
             "deleteSchedule": self._scheduled,
             **dict.fromkeys(("deleteTemplate", "getTemplate", "putTemplate", "listTemplateVersions"), self._template),
             **dict.fromkeys(("createProgram", "putMessages"), self._course),
@@ -94,8 +104,8 @@ class Props:
     def _new(self) -> str:
         return f"{self._tag}{next(self._numbers)}"
 
-    def _made(self, method: str, path: str, body: Any = None) -> Any:
-        answer = self._api.call(method, path, body)
+    def _made(self, method: str, path: str, body: Any = None, api: Api | None = None) -> Any:
+        answer = (api or self._api).call(method, path, body)
         assert answer.status < 300, (method, path, answer.status, answer.body)
         return answer.body
 
@@ -113,16 +123,41 @@ class Props:
         body = {"from": "news@example.com", "to": "a@example.org", "subject": "x", "text": "x", "scheduled_at": later}
         return {given.JOB: self._made("POST", "/batches", body)["job_id"]}
 
-    def _draft(self) -> Values:
+    def _draft(self, api: Api | None = None) -> Values:
         body = {"name": "Samples", "channel": "email", "credential_id": LANE, "template": _SAYS}
-        return {given.CAMPAIGN: self._made("POST", "/campaigns", body)["campaign_id"]}
+        return {given.CAMPAIGN: self._made("POST", "/campaigns", body, api)["campaign_id"]}
 
-    def _listed(self) -> Values:
-        campaign = self._draft()[given.CAMPAIGN]
+    def _listed(self, api: Api | None = None) -> Values:
+        own = api or self._api
+        campaign = self._draft(own)[given.CAMPAIGN]
         rows = {"recipients": [{"recipient": f"ada+{self._new()}@example.com", "first_name": "Ada"}]}
-        upload = self._made("PUT", f"/campaigns/{campaign}/recipients", rows)["upload_id"]
-        assert wait_for(lambda: self._api.get(f"/campaigns/{campaign}")["state"] == "ready", SOON, LOOK_SECONDS)
+        upload = self._made("PUT", f"/campaigns/{campaign}/recipients", rows, own)["upload_id"]
+        assert wait_for(lambda: own.get(f"/campaigns/{campaign}")["state"] == "ready", SOON, LOOK_SECONDS)
         return {given.CAMPAIGN: campaign, given.UPLOAD: upload}
+
+    @cached_property
+    def _two(self) -> tuple[Api, Api]:
+        """Who asks, and who approves, in an account of their own: other lists would wait as well."""
+        here = self._inside.deployment, self._inside.port
+        account = accounts.posthaste(*here, "account", "create", f"samples-{self._tag}", "--sender", accounts.SENDER)[
+            "account_id"
+        ]
+        asks, approves = (
+            Api(self._api.url, accounts.posthaste(*here, "key", "create", account)["key"]) for _ in range(2)
+        )
+        self._made("PUT", "/approval-limit", {"above": 0}, asks)
+        return asks, approves
+
+    def _waiting(self) -> Values:
+        asks, _ = self._two
+        campaign = self._listed(asks)[given.CAMPAIGN]
+        asked = self._made("POST", f"/campaigns/{campaign}/send", {}, asks)
+        return {given.CAMPAIGN: campaign, given.APPROVAL: asked["approval_id"]}
+
+    def _proposed(self) -> Values:
+        asks, _ = self._two
+        self._made("PUT", "/approval-limit", {"above": 0}, asks)
+        return {given.APPROVAL: self._made("PUT", "/approval-limit", {"above": 1000}, asks)["proposal"]["approval_id"]}
 
     @cached_property
     def _campaign(self) -> str:
@@ -262,6 +297,7 @@ class Props:
         return {given.LINK: token}
 
 
+_APPROVALS: Final = ("approveCampaign", "refuseCampaign", "approveApprovalLimit", "refuseApprovalLimit")
 _SAYS: Final = {"from": "news@example.com", "subject": "Hello {{ first_name }}", "body": "<p>Hello!</p>"}
 
 

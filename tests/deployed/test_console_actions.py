@@ -8,18 +8,20 @@ from typing import Any, Final
 
 import pytest
 
-from infra.local import sign_in
+from infra.local import accounts, sign_in
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
 from tests.console.campaigns import SAID
 from tests.deployed.api import Api
 from tests.deployed.console_times import account_of
+from tests.deployed.inside import Inside
 from tests.deployed.visitor import Visitor
 
 pytestmark = pytest.mark.deployed
 FROM: Final = "news@example.com"
 LANE: Final = "sendgrid-main"
 ROWS: Final = "recipient,name\r\na@example.org,Ann\r\nnobody,Kim\r\n"
+WAITS: Final = {"from": FROM, "subject": "Wait", "body": "<p>Wait</p>"}
 PATIENCE: Final = 60.0
 """Seconds for what a function does by itself."""
 
@@ -79,6 +81,30 @@ def test_a_campaign_and_its_list(member: Member) -> None:
     assert "nobody" in member.shown(f"{there}/problems.csv")
     member.does(f"{there}/withdraw", f"{there}/withdraw")
     member.does(f"{there}/delete", f"{there}/delete")
+
+
+def waits(api: Api) -> str:
+    """Send a list that waits for approval; return its campaign."""
+    body = {"name": "Waits", "channel": "email", "credential_id": LANE, "template": WAITS}
+    name = made(api, "POST", "/campaigns", body)["campaign_id"]
+    made(api, "PUT", f"/campaigns/{name}/recipients", {"recipients": [{"recipient": "a@example.org"}]})
+    assert wait_for(lambda: api.get(f"/campaigns/{name}")["state"] == "ready", PATIENCE), "the list is not read"
+    assert made(api, "POST", f"/campaigns/{name}/send", {})["waiting_for"] == "approval"
+    return str(name)
+
+
+def test_approvals_of_lists_and_limits(inside: Inside, api: Api, member: Member) -> None:
+    try:
+        member.does("approvals/limit", "approvals/limit?which=every")
+        for action in ("approve", "refuse"):
+            there = f"campaigns/{waits(api)}/{action}"
+            member.does(there, there)
+        for action, above in (("disagree", 1000), ("agree", 2000)):
+            made(api, "PUT", "/approval-limit", {"above": above})
+            member.does(f"approvals/{action}", f"approvals/{action}")
+        assert api.get("/approval-limit")["above"] == 2000
+    finally:
+        accounts.posthaste(inside.deployment, inside.port, "account", "approval", accounts.ACCOUNT, "--off")
 
 
 def test_members(cloud: Cloud, member: Member, tag: str) -> None:

@@ -19,8 +19,10 @@ LARGEST = 100_000
 
 @pytest.mark.timeout(600)
 def test_each_page_keeps_to_its_time_of_a_processor_once_warm(inside: Inside, api: Api, tag: str) -> None:
-    with Visitor(inside.cloud, sign_in.OPERATOR) as visitor:
-        addresses = furnished(inside.cloud, api, visitor, f"times-{tag}")
+    with (
+        Visitor(inside.cloud, sign_in.OPERATOR) as visitor,
+        furnished(inside, api, visitor, f"times-{tag}") as addresses,
+    ):
         assert set(addresses) == {LIVE, *pages()}, "of each page, whatever other tests left"
         found = measured(visitor, addresses, inside, VISITS)
     report = "\n".join(map(str, found))

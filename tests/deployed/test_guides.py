@@ -153,7 +153,7 @@ def test_a_program_hands_its_mail_to_the_relay(cloud: Cloud, folder: Path, api: 
         assert literal in start
         start = start.replace(literal, value)
     with background(start, folder, printed):
-        assert wait_for(lambda: listens(port), SOON)
+        assert wait_for(lambda: "listening" in printed.read_text("utf-8"), SOON)
         said = printed.read_text("utf-8")
         for literal, value in own.items():
             said = said.replace(value, literal)

@@ -1,5 +1,6 @@
 """The operators' door on the local cloud, whose IAM checks each signature and asks each policy."""
 
+import base64
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -206,6 +207,26 @@ def test_keys_and_members_are_made_by_their_admins_only(operator: Any, call: Cal
     assert call(admin, "key", "revoke", account, heir["key_id"])[0] == 0
     assert call(admin, "key", "revoke", account, made["key_id"], "--dry-run")[0] == 0
     assert "key.created" in call(viewer, "audit", account)[1]
+
+
+def test_keys_have_networks_and_are_exchanged_for_tokens(operator: Any, call: Call, tag: str, api: Api) -> None:
+    """The functions keep what a key is limited to, and what a revoked one leaves, by their own rights."""
+    someone, admin = operator("Operator"), operator("KeyAdmin")
+    account = json.loads(call(someone, "account", "create", f"k{tag}", "--json")[1])["account_id"]
+    far = json.loads(call(admin, "key", "create", account, "--network", "198.51.100.0/24", "--json")[1])
+    assert Api(api.url, far["key"]).call("GET", "/jobs").body["code"] == "network_not_allowed"
+    assert call(admin, "key", "networks", account, far["key_id"], "--everywhere")[0] == 0
+    careful = json.loads(call(admin, "key", "create", account, "--proof", "oauth", "--expires", "2d", "--json")[1])
+    assert Api(api.url, careful["key"]).call("GET", "/jobs").body["code"] == "proof_needed"
+    basic = base64.b64encode(f"{careful['key_id']}:{careful['key']}".encode()).decode()
+    form = {"authorization": f"Basic {basic}", "content_type": "application/x-www-form-urlencoded"}
+    given = Api(api.url, "").call("POST", "/oauth/token", raw=b"grant_type=client_credentials", **form)
+    assert given.status == 200, given.body
+    assert Api(api.url, given.body["access_token"]).call("GET", "/jobs").status == 200
+    assert "key.expiring" in call(admin, "audit", account)[1]
+    unused = json.loads(call(admin, "key", "create", account, "--json")[1])
+    assert call(admin, "key", "revoke", account, unused["key_id"])[0] == 0
+    assert Api(api.url, unused["key"]).call("GET", "/jobs").body["code"] == "key_revoked"
 
 
 def test_members_notifiers_and_endpoints_are_changed_by_the_function_s_rights(

@@ -144,10 +144,12 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
             "api",
             "call_hooks",
             "console",
+            "digest",
             "join",
             "log",
             "notices",
             "operate",
+            "take",
             *STARTS,
         }
     finally:
@@ -162,7 +164,8 @@ def test_identities_are_read_by_what_people_use_or_starts_jobs(may: May, deploym
     credentials = (*deployment.settings.credentials, deployment.settings.credential(TEST_CREDENTIAL))
     mailing = {f"send-{x.id}" for x in credentials if EMAIL in carried(x.channel)}
     assert mailing
-    assert may("dynamodb", "get_item", {"TableName": table, "Key": PROFILE}) == {*readers, *mailing}
+    accepting = {"take", "notices"}  # what accounts may spend
+    assert may("dynamodb", "get_item", {"TableName": table, "Key": PROFILE}) == {*readers, *mailing, *accepting}
     assert may("dynamodb", "scan", {"TableName": table}) == set()
 
 
@@ -203,7 +206,7 @@ def test_files_are_reached_by_folder_and_deleted_by_the_function_that_erases(
     assert readers == {
         "contents": {*senders, "api", "console", "operate", "sweep"},
         "uploads": {"api", "console", "ingest"},
-        "exports": {"api", "export"},
+        "exports": {"api", "console", "export"},
         "inbox": {"operate", "take"},
         "archive": {"operate"},
     }

@@ -4,6 +4,7 @@ What needs AWS itself is marked on the page, with its reason. Before the command
 replaced by what the local cloud has.
 """
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import pytest
 
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
+from shared.domain.spending.limits import MEASURES
 from tests.deployed import guides
 from tests.deployed.api import LOOK_SECONDS, Api
 from tests.deployed.inside import Inside
@@ -29,7 +31,12 @@ QUESTIONS: Final = re.compile(r"^posthaste (?:redrive|(?:batch|campaign) (?:resu
 """What asks on a terminal. The test has none."""
 CHANGED: Final = re.compile(r"\bposthaste (?:pause|stop|rate set)\b")
 """What other pages would notice of a page that was typed."""
-RESTORED: Final = f"posthaste resume --credential {LANE} || true\nposthaste rate reset {LANE} || true\n"
+RESTORED: Final = (
+    f"posthaste resume --credential {LANE} || true\nposthaste rate reset {LANE} || true\n"
+    "posthaste resume --account demo || true\n"
+)
+UNLIMITED: Final = "posthaste account limit demo --countries all " + " ".join(f"--{x} default" for x in MEASURES) + "\n"
+"""Other pages send more than the limits of the page of operations."""
 SECRET: Final = "posthaste credential set "
 """It asks for secrets, which a test of its own types: tests/cli/test_credentials.py."""
 
@@ -46,7 +53,10 @@ class Shift:
     function: str = ""
 
     def types(self, commands: str) -> str:
-        """Type commands into a new shell that has the helpers; return what it prints."""
+        """Type commands into a new shell that has the helpers; return what it prints. `KEY_ID` is a key made for it."""
+        if "KEY_ID" in commands:
+            made = json.loads(self.types("posthaste key create demo --json"))
+            commands = commands.replace("KEY_ID", made["key_id"])
         (helpers,) = [block for block in guides.local(guides.page("operations")) if block.startswith(SHELL)]
         setting = f". ./.local/env\n{guides.PROGRAMS}{helpers}\nname='{self.function}'\n"
         return typed(setting + guides.filled(commands, self.values), self.folder)
@@ -82,6 +92,7 @@ def shift(
         "BATCH": batch,
         "JOB": batch,
         "CAMPAIGN": campaign,
+        "CIDR": "192.0.2.0/24",
         "QUEUE": "due",
         "THE_ID": api.call("GET", "/jobs").headers["x-request-id"],
         "UUID": mapping["UUID"],
@@ -100,7 +111,7 @@ def test_the_commands_of_the_page_of_operations_run(shift: Shift) -> None:
         for block in blocks:
             shift.types("\n".join(in_a_test(line) for line in block.splitlines()))
     finally:
-        shift.types("posthaste resume --all --yes || true\nposthaste resume --account demo || true\n")
+        shift.types(f"posthaste resume --all --yes || true\n{UNLIMITED}")
         shift.types(f"{RESTORED}posthaste resume --credential sendgrid-main || true\n")
 
 

@@ -10,6 +10,7 @@ import pytest
 from infra.local.cloud import Cloud
 from simulator.client import ControlClient
 from tests.deployed.api import Api
+from tests.deployed.inside import Inside
 from tests.deployed.sample_props import Props
 from tests.deployed.samples import OUT_OF_REACH, run
 from tools.samples import Sample, samples
@@ -29,8 +30,8 @@ def made() -> None:
 
 
 @pytest.fixture(scope="module")
-def props(cloud: Cloud, api: Api, control: ControlClient) -> Iterator[Props]:
-    made = Props(cloud, api, control, os.urandom(4).hex())
+def props(cloud: Cloud, inside: Inside, api: Api, control: ControlClient) -> Iterator[Props]:
+    made = Props(cloud, inside, api, control, os.urandom(4).hex())
     yield made
     made.clean()
 
@@ -38,4 +39,5 @@ def props(cloud: Cloud, api: Api, control: ControlClient) -> Iterator[Props]:
 @pytest.mark.parametrize("operation", SAMPLES)
 def test_the_samples_of_an_operation_run(cloud: Cloud, props: Props, tmp_path: Path, operation: str) -> None:
     for sample in SAMPLES[operation]:
-        assert run(sample, props.values(operation), cloud.env, tmp_path) == ""
+        environment = {**cloud.env, **props.environment(operation)}
+        assert run(sample, props.values(operation), environment, tmp_path) == ""

@@ -1,5 +1,6 @@
 """The plan function: what a record of the jobs' stream starts, at once and for each credential in turn."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import HELD_BACK, PLAN_STREAM_FILTERS, ResumeTask, load_due
 from shared.domain.audit import EVERYONE, SYSTEM, Log
+from shared.domain.hours.hours import OpenHours
+from shared.domain.hours.openings import window_of
 from shared.domain.ids import is_small
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
@@ -175,3 +178,21 @@ def test_a_small_job_whose_ledger_has_changed_is_folded_and_ended(world: World) 
 def _passed(event: dict[str, Any]) -> list[Any]:
     [changed] = event["Records"]
     return [x for x in PLAN_STREAM_FILTERS if matches(changed["dynamodb"]["NewImage"], x)]
+
+
+@pytest.mark.promise(3)
+def test_a_campaign_whose_hours_end_has_the_next_one_looked_at_and_comes_back_when_they_open(world: World) -> None:
+    now = datetime.fromtimestamp(world.clock.now(), UTC)
+    ends = f"{now + timedelta(minutes=30):%H:%M}"
+    hours = OpenHours(window_of(f"{now:%H:%M}", ends), "UTC")
+    job = send_list(world, "spring", 2, hours=hours)
+    twice(record(world, job))
+    world.clock.advance(1800)
+    world.send("one")
+    other = next_one(world)
+    now_ms = world.clock.ms
+    world.ledgers.send_start(job.id, 0, lane="one", owner="late", now=now_ms, until=now_ms + 30_000)
+    twice(record(world, world.job(job.id)))
+    assert (world.job(job.id).closed, world.job(other.id).state) == (True, JobState.READY)
+    assert sorted(load_due(m.body) for m in world.due_queue.waiting) == sorted(2 * [job.id, *len(LOOKS_S) * [other.id]])
+    assert world.due_queue.waiting[0].due == world.clock.now()  # its hours are later than a message can wait

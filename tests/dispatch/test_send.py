@@ -50,6 +50,10 @@ class Stage:
     refuse: bool = False
     waiting: dict[str, list[str]] = field(default_factory=dict)
     """By queue, the jobs whose pointers wait there."""
+    arriving: list[list[str]] = field(default_factory=list)
+    """The jobs whose pointers arrive before each look at a queue."""
+    looks: list[int | None] = field(default_factory=list)
+    """For how long each look waits."""
     deleted: list[str] = field(default_factory=list)
     slow: dict[str, threading.Event] = field(default_factory=dict)
     """Jobs whose leases wait for slow answers, until something is so."""
@@ -76,10 +80,12 @@ class Stage:
             self.put_off[receipt] = seconds
             self.express[receipt] = express
 
-        def receive(most: int = 1, *, express: bool) -> list[dict[str, Any]]:
+        def receive(most: int = 1, *, express: bool, seconds: int | None) -> list[dict[str, Any]]:
+            self.looks.append(seconds)
             if self.refuse:
                 raise Retriable
-            jobs = self.waiting.get(queue(express=express), [])
+            jobs = self.waiting.setdefault(queue(express=express), [])
+            jobs += self.arriving.pop(0) if self.arriving else []
             return [record(jobs.pop(0)) for _ in jobs[:most]]
 
         def delete(receipts: Sequence[str], *, express: bool) -> None:
@@ -274,6 +280,28 @@ def test_a_lone_message_costs_no_look_at_the_queue(stage: Stage, count: int, tak
     stage.waiting = {queue(express=True): [f"w{n:02}" for n in range(10)]}
     assert run(*((f"e{n}", 1) for n in range(count)), express=True) == []
     assert len(stage.deleted) == taken
+
+
+def test_what_comes_while_a_small_job_waits_for_a_slow_answer_is_served_beside_it(stage: Stage) -> None:
+    done = threading.Event()
+    stage.slow, stage.ends = {"a": done}, {"c": done}
+    stage.arriving = [[], [], ["b"], [], ["c"]]
+    assert run(("a", 1), express=True) == []
+    assert stage.groups == [["a"], ["b"], ["c"]]
+    assert stage.worked == ["b", "c", "a"]
+    assert set(stage.looks) == {None, send.LISTEN}, "it does not ask again and again"
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["the queue does not answer", "little time is left"])
+def test_it_listens_no_more_if_that_makes_no_sense(stage: Stage, late: bool) -> None:  # noqa: FBT001
+    stage.refuse = not late
+    stage.clock = LateClock() if late else stage.clock
+    turns = send._Turns(
+        lambda *_: {}, lambda *_: {}, until=stage.clock.now() + (0 if late else 60), credential=stage.credential
+    )
+    source = {"eventSourceARN": f"arn:aws:sqs:us-east-1:123456789012:{queue(express=True)}"}
+    assert turns._listen(record("a") | source, 10) == []
+    assert len(stage.looks) == (0 if late else 1)
 
 
 def test_the_fault_of_one_in_a_group_is_its_own(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:

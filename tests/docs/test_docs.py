@@ -188,7 +188,7 @@ def test_the_page_of_the_api_has_the_rates_the_scopes_and_the_recipients_of_test
     page = read(ROOT / "docs" / "api.md")
     assert f"{REQUEST_RATE:.0f} requests per second and account, {REQUEST_BURST:,} at once" in page
     assert f"a fifth of that, {REQUEST_RATE / TEST_SHARE:.0f} and {REQUEST_BURST // TEST_SHARE}" in page
-    (scopes,) = re.findall(r"A key has scopes: (.*?);", page)
+    (scopes,) = re.findall(r"A key has scopes: (.*?)\. A call", page)
     assert set(SPAN.findall(scopes)) == {scope.value for scope in Scope}
     (people,) = re.findall(r"Magic recipients: (.*?)\. These", page)
     assert [name for name in FATES if f"`{name}@" not in people] == []

@@ -7,7 +7,6 @@ from typing import Final
 
 import pytest
 
-from cli.account.codes import OURS
 from functions.api.detail_codes import DETAIL_CODES, LISTS, MAILS, MESSAGES, ROWS, TEMPLATES
 from functions.api.error_page import TABLES, as_html
 from infra.local.paths import ROOT
@@ -16,6 +15,7 @@ from shared.domain.content.templates import FaultCode
 from shared.domain.jobs.details import LOST
 from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
+from shared.domain.lanes.meanings import OURS
 from shared.domain.lists.header import FileCode
 from shared.domain.lists.rows import RowCode
 from shared.domain.lists.uploads import DUPLICATE
@@ -23,6 +23,7 @@ from shared.domain.notices.codes import SAYS, Failure, Rejection
 from shared.domain.recipients.addresses import InvalidCode
 from shared.domain.recipients.phones import InvalidPhone
 from shared.domain.recipients.suppressions import CODES as SUPPRESSIONS
+from shared.domain.spending.limits import BARRED
 from shared.domain.workbooks.bounds import WorkbookCode
 from shared.engine.lists.ingest import Code
 from shared.engine.lists.uploading import WITHDRAWN
@@ -97,7 +98,18 @@ def test_every_code_of_a_message_has_a_row_and_words_in_the_command() -> None:
     assert {"subject_missing", "message_too_large"} <= composed
     too_long = {channel.too_long for channel in CHANNELS.values() if channel.too_long}
     gone = {StopReason.KEY_REVOKED, StopReason.SENDER_REMOVED}
-    known = {*SUPPRESSIONS.values(), *gone, NOT_A_GUEST, ERASED, LOST, *RECIPIENTS, *composed, *ended, *too_long}
+    known = {
+        *SUPPRESSIONS.values(),
+        *gone,
+        NOT_A_GUEST,
+        BARRED,
+        ERASED,
+        LOST,
+        *RECIPIENTS,
+        *composed,
+        *ended,
+        *too_long,
+    }
     assert known <= set(MESSAGES)
     assert set(MESSAGES) - known == {"withdrawn", "expired"}
     assert set(OURS) == set(MESSAGES)

@@ -206,6 +206,46 @@ def test_an_interrupted_ingest_makes_the_same_chunks(monkeypatch: pytest.MonkeyP
     check()
 
 
+ZONED = st.lists(
+    st.tuples(st.integers(0, 30), st.sampled_from(["UTC", "Asia/Tokyo", "", " Europe/Paris ", "Mars", "x" * 60])),
+    max_size=60,
+)
+
+
+def test_an_interrupted_ingest_by_zones_makes_the_same_chunks_of_one_zone_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("MAX_SPAN", 400), ("GATHERED", 3), ("MAX_RAW_BYTES", 200)):
+        monkeypatch.setattr(reading, name, value)
+
+    @settings(max_examples=examples(100))
+    @given(ZONED, st.integers(1, 90), st.lists(st.booleans(), max_size=40), st.booleans(), st.integers(1, 5))
+    def check(rows: list[tuple[int, str]], size: int, stops: list[bool], drop: bool, people: int) -> None:  # noqa: FBT001
+        data = b"recipient,time_zone\n" + b"".join(f"r{n}@x.com,{zone}\n".encode() for n, zone in rows)
+        options = Options("email", drop_duplicates=drop, size=people, zones=True)
+        made, problems, ingest, counts = run(data, options)
+        again = interrupted(data, options, size, iter([*stops, *[False] * 10_000]))
+        assert again == (made, problems, counts)
+        assert ingest.finish().checkpoint.zones == tuple(sorted({x.zone for x in made}))
+        sent = [(r.key, x.zone) for x in made for r in chunks.unpack(x.data)]
+        valid = [
+            (f"r{n}@x.com", zone.strip())
+            for n, zone in rows
+            if zone.strip() in ("UTC", "Asia/Tokyo", "", "Europe/Paris")
+        ]
+        first = dict(reversed(valid))
+        assert sorted(sent) == sorted(first.items() if drop else valid)
+        assert all(x.size <= people for x in made)
+
+    check()
+
+
+def test_numbers_of_one_country_are_together_and_those_of_a_column_go_first() -> None:
+    data = b"phone,Time Zone\n+33612345678,\n+819012345678,\n+33612345679,Asia/Tokyo\n+33612345670,\n"
+    made, _, ingest, _ = run(data, Options("sms", zones=True))
+    assert [(x.zone, x.size) for x in made] == [("Europe/Paris", 2), ("Asia/Tokyo", 2)]
+    assert ingest.finish().checkpoint.zones == ("Asia/Tokyo", "Europe/Paris")
+    assert [x.zone for x in run(data, Options("sms"))[0]] == [""]
+
+
 @pytest.mark.slow
 def test_a_long_list_interrupted_often_makes_the_same_chunks() -> None:
     data = b"".join(blocks(20_000, "email"))

@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import pytest
 
+from shared.domain.hours.zones import is_zone
 from shared.domain.notices.notifier import (
     Notifier,
     PasswordHash,
     is_name,
     is_password,
-    is_zone,
     new_password,
     password_digest,
     with_password,

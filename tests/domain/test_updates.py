@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.domain.hours.zones import instant
 from shared.domain.notices.updates import (
     MAX_BYTES,
     BadRange,
@@ -24,7 +25,6 @@ from shared.domain.notices.updates import (
     read_range,
     settled,
 )
-from shared.domain.notices.zones import instant
 
 SYDNEY = ZoneInfo("Australia/Sydney")
 ZONES = st.sampled_from(["Australia/Sydney", "Europe/Berlin", "America/Havana", "Asia/Kathmandu", "UTC", "Asia/Beirut"])

@@ -138,7 +138,7 @@ class Flood:
         if [job.counts[k] for k in COUNT_KEYS] != totals:
             return False
         sums = self.world.stores.stats(job.account)
-        return {k: v for k, v in sums.items() if not k.startswith("p.")} == stats_of(totals)
+        return {k: v for k, v in sums.items() if "." not in k} == stats_of(totals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,10 +203,7 @@ def test_a_resume_without_an_override_is_stopped_and_reported_again(world: World
     assert len(told(world)) == 2
 
 
-def test_batches_are_not_guarded_and_tests_alone_for_themselves(world: World) -> None:
-    batch = world.accept(100)
-    bounce(world, batch, sent(world, batch, 20))
-    assert world.job(batch.id).stop_reason == ""
+def test_tests_are_guarded_alone_for_themselves(world: World) -> None:
     tried, other = (aged(world, "spring", 100, test=True) for _ in range(2))
     bounce(world, tried, sent(world, tried, 20))
     assert [stopped(world, x) for x in (tried, other)] == [True, False]
@@ -240,3 +237,50 @@ def test_the_sweeper_makes_a_missing_stop(world: World) -> None:
     world.sweep()
     assert [stopped(world, x) for x in (job, other)] == [True, True]
     assert len(told(world)) == 2
+
+
+def begun(world: World, total: int, n: int) -> tuple[Job, list[tuple[int, int]]]:
+    """Accept a batch and send its first n messages."""
+    batch = world.accept(total)
+    return batch, sent(world, batch, n)
+
+
+def test_a_batch_is_stopped_and_says_so_and_no_other(world: World) -> None:
+    other = world.accept(60)
+    batch, places = begun(world, 100, 11)
+    bounce(world, batch, places[:10])
+    assert not stopped(world, batch)
+    bounce(world, batch, places[10:])
+    assert (stopped(world, batch), stopped(world, other)) == (True, False)
+    (event,) = told(world)
+    assert (event.id, event.kind) == (batch.id, "job.stopped")
+    assert event.data == {"reason": "bounce_guard", "because_of": batch.id, "bounced": 11, "settled": 11}
+    world.settle()
+    assert world.counts(batch.id)["queued"] == 40
+    world.check()
+
+
+def test_complaints_about_a_batch_count_as_bounces(world: World) -> None:
+    batch, places = begun(world, 100, 11)
+    world.track("one", *(world.word(batch.id, i, "complained", chunk=c) for c, i in places))
+    world.run(seconds=0)
+    assert stopped(world, batch)
+
+
+def test_a_batch_whose_guard_is_overridden_is_sent_whole_and_told_once(world: World) -> None:
+    batch, places = begun(world, 60, 11)
+    bounce(world, batch, places)
+    world.settle()
+    for _ in range(2):
+        world.control.override_guard(world.job(batch.id), by="key_1")
+    assert isinstance(world.control.resume(batch.id, ACCOUNT), Resumed)
+    world.settle()
+    assert world.counts(batch.id) == {"sent": 49, "failed": 11}
+    kinds = [(x.kind, x.actor) for x in told(world, Log.AUDIT)]
+    assert kinds.count(("batch.guard_overridden", "key_1")) == 1
+
+
+def test_a_batch_of_few_messages_is_not_stopped(world: World) -> None:
+    batch, places = begun(world, 10, 10)
+    bounce(world, batch, places)
+    assert not stopped(world, batch)

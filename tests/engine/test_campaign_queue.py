@@ -11,6 +11,7 @@ from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.engine.jobs.campaign_queue import LEAST_S, LONGEST_S, READS
+from shared.engine.jobs.giving_way import HANDOVER_MS
 from shared.engine.jobs.plan import Due
 from tests.engine.test_giving_way import FULL, first_round, next_one, people
 from tests.engine.test_retry_handler import event
@@ -66,10 +67,10 @@ def test_the_first_returns_when_its_retry_is_due(world: World) -> None:
     assert world.job(job.id).state is JobState.ENQUEUED
 
 
-def test_a_return_after_the_longest_wait_of_a_queue_is_left_to_the_sweeper(world: World) -> None:
+def test_a_return_after_the_longest_wait_of_a_queue_has_a_message_at_once_and_a_past_one_none(world: World) -> None:
     for seconds in (-1.0, 0.0, LONGEST_S + 1):
         world.campaign_queue.come_back("job", world.clock.ms + round(1000 * seconds))
-    assert list(looks(world)) == []
+    assert list(looks(world)) == [(0.0, "job")]
 
 
 def test_a_look_is_asked_for_once_until_it_has_come(world: World) -> None:
@@ -126,3 +127,15 @@ def test_the_stream_of_ledgers_has_the_next_campaign_looked_at(world: World, mon
     other = next_one(world)
     assert log.handler(event(*world.ledgers.read_all(job.id)), None) == {"batchItemFailures": []}
     assert [x for _, x in looks(world)] == [other.id]
+
+
+@pytest.mark.promise(3)
+def test_the_end_of_a_lease_has_the_next_campaign_looked_at_when_the_turn_of_the_first_is_over(world: World) -> None:
+    job = first_round(world)
+    other = next_one(world)
+    stored, ledgers = world.job(job.id), world.ledgers.read_all(job.id)
+    gave_way = replace(stored, state=JobState.READY, rests_until=world.clock.ms)
+    assert world.campaign_queue.released(gave_way, ledgers)
+    assert list(looks(world)) == [(LEAST_S, other.id)]
+    world.clock.advance(HANDOVER_MS / 1000)
+    assert not world.campaign_queue.released(gave_way, ledgers)

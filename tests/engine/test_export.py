@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shared.domain.erasure import BLANK
-from shared.domain.exports import LATER, SETTLED_MS, USABLE_MS, Export, ExportState
+from shared.domain.exports import LAST, LATER, SETTLED_MS, USABLE_MS, Export, ExportState
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
@@ -136,25 +136,27 @@ def test_a_row_ends_with_its_times_and_what_the_provider_wrote(bench: Bench) -> 
     world.track(lane, world.word(job.id, 1, "bounced", at=at, code="5.1.1", detail=wrote))
     world.clock.advance(60)
     found = bench.made(world.job(job.id))
-    assert list(found[0])[-4:] == ["list.n", *LATER]
+    assert list(found[0])[-8:] == ["list.n", *LATER, *LAST]
     assert [r["state"] for r in found] == ["delivered", "failed", "sent"]
     lines, _ = world.logs.lines(world.job(job.id), Filter(), limit=10)
     sent = [datetime.fromtimestamp(x.attempts[-1].at_ms / 1000, UTC) for x in lines]
     assert [datetime.fromisoformat(r["sent_at"]) for r in found] == sent
     assert [r["delivered_at"][:19] for r in found] == [datetime.fromtimestamp(at, UTC).isoformat()[:19], "", ""]
     assert [r["error_detail"] for r in found] == ["", wrote, ""]
+    assert [r["error_meaning"] for r in found] == ["", "the mailbox does not exist", ""]
 
 
-def test_an_export_that_an_earlier_version_has_begun_ends_as_it_began(bench: Bench) -> None:
+@pytest.mark.parametrize(("later", "end"), [(False, "list.n"), (True, LATER[-1])])
+def test_an_export_that_an_earlier_version_has_begun_ends_as_it_began(bench: Bench, *, later: bool, end: str) -> None:
     job = bench.world.accept(people(3))
     bench.ask(job)
     begun = bench.exports.get(NAME)
     assert begun is not None
-    assert begun.later
-    assert bench.exports.save(begun, begun.changed(later=False))
+    assert begun.last
+    assert bench.exports.save(begun, begun.changed(later=later, last=False))
     bench.serve()
     found = bench.ask(job)
-    assert [list(r)[-1] for r in bench.read(found)] == ["list.n"] * 3
+    assert [list(r)[-1] for r in bench.read(found)] == [end] * 3
 
 
 def test_the_jobs_of_a_campaign_follow_one_another_and_share_columns(bench: Bench) -> None:
@@ -217,7 +219,7 @@ def test_one_at_a_time(bench: Bench) -> None:
     job = bench.world.accept(people(3))
     first = bench.ask(job)
     assert bench.ask(job) == first
-    assert len(bench.queue.sent) == 1
+    assert [m.group for m in bench.queue.sent] == [ACCOUNT], "accounts share the queue fairly"
     held = first.changed(owner="another", until=bench.world.clock.ms + LEASE_MS)
     assert bench.exports.save(first, held)
     assert bench.work() is WorkResult.HELD

@@ -1,10 +1,13 @@
 """What became of messages of unknown fate is found out where a provider can tell, and only then are they sent again."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from shared.domain.content.content import Mailbox
+from shared.domain.hours.hours import OpenHours
+from shared.domain.hours.openings import window_of
 from shared.domain.jobs.job import Policy
 from shared.domain.jobs.look_ups import LOOKS, due, next_look
 from shared.domain.jobs.outcomes import Unknown
@@ -194,6 +197,19 @@ def test_during_a_pause_nothing_is_taken_and_after_it_everything(resending: Worl
     resending.stores.unpause(ACCOUNT)
     wait(resending, 2_000)
     assert resending.states(job) == [S] * 4
+
+
+@pytest.mark.parametrize("resends", [True, False])
+def test_outside_of_its_hours_nothing_is_asked_about_when_asking_sends(
+    world: World, resending: World, *, resends: bool
+) -> None:
+    there = resending if resends else world
+    job = doubtful(there)
+    now = datetime.fromtimestamp(there.clock.now(), UTC)
+    later = OpenHours(window_of(f"{now + timedelta(hours=2):%H:%M}", f"{now + timedelta(hours=3):%H:%M}"), "UTC")
+    there.records.jobs[job] = replace(there.job(job), hours=later)  # type: ignore[attr-defined]
+    wait(there, 1_000)
+    assert there.states(job)[:2] == ([U, U] if resends else [S, U])
 
 
 @pytest.mark.parametrize("resends", [True, False])

@@ -57,7 +57,7 @@ def test_a_complete_file_is_queued_and_its_campaign_closed(intake: Intake) -> No
     assert (queued.state, queued.etag, queued.size) == (UploadState.QUEUED, facts.etag, len(DATA))
     closed = intake.uploads.campaigns[campaign.id]
     assert (closed.uploading, closed.version) == (upload.id, campaign.version + 1)
-    assert [m.body for m in intake.queue.waiting] == [ingest(campaign.id, upload.id)]
+    assert [(m.body, m.group) for m in intake.queue.waiting] == [(ingest(campaign.id, upload.id), campaign.account)]
     again = intake.uploading.complete(closed, upload.id, facts.etag)
     assert again == queued
     assert intake.uploading.complete(closed, upload.id, "other") is Refusal.ETAG_MISMATCH
@@ -198,7 +198,7 @@ def test_a_message_that_is_lost_is_sent_by_the_sweeper(intake: Intake) -> None:
     assert isinstance(taken, Upload)
     assert intake.queue.waiting == []
     intake.sweep()
-    assert [m.body for m in intake.queue.waiting] == [ingest(upload.campaign, upload.id)]
+    assert [(m.body, m.group) for m in intake.queue.waiting] == [(ingest(upload.campaign, upload.id), upload.account)]
     assert [d.value for d in intake.serve()] == ["ready"]
     intake.sweep()
     assert intake.queue.waiting == []

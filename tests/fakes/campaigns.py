@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.domain.audit import Event
+from shared.domain.campaigns.approval import ApprovalPolicy
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate, Upload, UploadState
 from shared.domain.content.content import Content
 from shared.domain.jobs.job import Job
+from shared.domain.namespaces import is_team
 from shared.ports import Idempotency, Listed, Mismatch, Replay, Stored
 from tests.fakes.faults import Atomic, Tap
 from tests.fakes.ledgers import FakeLedgers
@@ -15,16 +17,18 @@ from tests.fakes.uploads import FakeUploads
 
 
 class FakeCampaigns:
-    """`ports.Campaigns` in memory; thread-safe, atomic with the uploads and records it is given.
+    """`ports.Campaigns` and `ports.Approvals` in memory; thread-safe, atomic with the uploads and records it is given.
 
     Attributes:
         items: campaigns by id; the uploads' own.
+        policies: of approvals, by account.
     """
 
     def __init__(
         self, uploads: FakeUploads, records: FakeRecords, ledgers: FakeLedgers, tap: Tap | None = None
     ) -> None:
         self.items = uploads.campaigns
+        self.policies: dict[str, ApprovalPolicy] = {}
         self._uploads = uploads
         self._records = records
         self._atomic = Atomic("campaigns", ledgers.lock, tap or Tap())
@@ -85,6 +89,55 @@ class FakeCampaigns:
 
         return self._atomic("page", found)
 
+    def to_send(self, campaign: Campaign) -> tuple[Upload | None, ApprovalPolicy]:
+        def found() -> tuple[Upload | None, ApprovalPolicy]:
+            free = campaign.test or is_team(campaign.account)
+            none = ApprovalPolicy(campaign.account)
+            policy = none if free else self.policies.get(campaign.account, none)
+            return self._uploads.items.get((campaign.id, campaign.ready)), policy
+
+        return self._atomic("to_send", found)
+
+    def ask(
+        self, old: Campaign, new: Campaign, key: Idempotency | None, *, event: Event
+    ) -> Stored | Replay | Mismatch | None:
+        def put() -> Stored | Replay | Mismatch | None:
+            made = self._records.made_before(key, f"ask {id(key)}", new.updated_at)
+            if made is not None:
+                return made
+            stored = self.items.get(old.id)
+            if stored is None or stored.version != old.version:
+                return Stored() if key is None and stored == new else None
+            self.items[old.id] = new
+            self._records.keep(key, f"ask {id(key)}")
+            self._note(event)
+            return Stored()
+
+        return self._atomic("ask", put)
+
+    def policy(self, account: str) -> ApprovalPolicy:
+        return self._atomic("policy", lambda: self.policies.get(account, ApprovalPolicy(account)))
+
+    def change(self, old: ApprovalPolicy, new: ApprovalPolicy, *, event: Event) -> bool:
+        def put() -> bool:
+            if not self._as_read(old):
+                return self.policies.get(new.account) == new
+            self.policies[new.account] = new
+            self._note(event)
+            return True
+
+        return self._atomic("change", put)
+
+    def _as_read(self, policy: ApprovalPolicy) -> bool:
+        return self.policies.get(policy.account, ApprovalPolicy(policy.account)).version == policy.version
+
+    def waiting(self, namespace: str) -> list[Campaign]:
+        def found() -> list[Campaign]:
+            asked = [(x.waiting.at, x.id) for x in self.items.values() if x.namespace == namespace and x.waiting]
+            return [self.items[name] for _, name in sorted(asked)]
+
+        return self._atomic("waiting", found)
+
     def send(
         self,
         old: Campaign,
@@ -95,6 +148,8 @@ class FakeCampaigns:
         key: Idempotency | None,
         *,
         event: Event | None = None,
+        beside: Event | None = None,
+        spent: tuple[ApprovalPolicy, ApprovalPolicy] | None = None,
     ) -> Stored | Replay | Mismatch | None:
         def store() -> None:
             self._records.contents[job.id] = content
@@ -108,11 +163,16 @@ class FakeCampaigns:
                 known = self._records.jobs.get(job.id)
                 mine = key is None and known is not None and known.created_at == job.created_at
                 return Stored() if mine and known is not None and known.rate == job.rate else None
+            if spent is not None and not self._as_read(spent[0]):
+                return None
+            if spent is not None:
+                self.policies[spent[1].account] = spent[1]
             self.items[old.id] = new
             self._uploads.items[old.id, upload.id] = upload.changed(state=UploadState.SENT)
             self._records.add_job(job)
             self._records.keep(key, f"send {id(key)}")
             self._note(event)
+            self._note(beside)
             return Stored()
 
         made = self._atomic("replay", lambda: self._records.made_before(key, "", job.created_at))

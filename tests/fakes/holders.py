@@ -11,6 +11,7 @@ class Holders:
 
     def __init__(self) -> None:
         self.items: dict[str, tuple[str, frozenset[str]]] = {}
+        self.turns: dict[str, list[str]] = {}
 
     def of(self, credential: str) -> str:
         """Return the campaign that holds a credential, or empty."""

@@ -27,7 +27,9 @@ class FakeHolds:
     def read(self, account: str, lane: str) -> Hold:
         def found() -> Hold:
             paused = bool(self._records.paused & {"", owner(account)}) or self._of(lane).paused
-            return Hold(paused, max(self.resumed.get(place, 0) for place in ("", owner(account), (lane,))))
+            full = self._pacer.full.get(lane)
+            resumed = max(self.resumed.get(place, 0) for place in ("", owner(account), (lane,)))
+            return Hold(paused, resumed, full.until if full is not None else 0)
 
         return self._tap("holds.read", found)
 

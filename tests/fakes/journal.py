@@ -11,12 +11,13 @@ class FakeJournal:
     """`ports.Journal`: events by account, log, time, id and kind."""
 
     def __init__(self, tap: Tap | None = None) -> None:
-        self.items: dict[tuple[str, Log, int, str, str], Event] = {}
+        self.items: dict[tuple[str, Log, int, str, str, str], Event] = {}
         self._tap = tap or Tap()
 
     def keep(self, event: Event) -> None:
         """Keep an event within somebody's transaction."""
-        self.items |= {(event.account, log, event.at, event.id, event.kind): event for log in event.logs}
+        places = {log: (event.account, log, event.at, event.id, event.kind, event.mark) for log in event.logs}
+        self.items |= {place: event for place in places.values() if place not in self.items}
 
     def write(self, event: Event) -> None:
         self._tap("journal.write", lambda: self.keep(event))
@@ -34,8 +35,8 @@ class FakeJournal:
         def found() -> tuple[list[Event], str]:
             places = sorted((k for k in self.items if k[:2] == (account, Log.AUDIT)), key=lambda k: k[2:], reverse=True)
             by_place = {
-                f"{at:015d}#{name}#{what}": self.items[account, log, at, name, what]
-                for account, log, at, name, what in places
+                f"{at:015d}#{name}#{what}#{mark}": self.items[account, log, at, name, what, mark]
+                for account, log, at, name, what, mark in places
             }
             fits = [p for p, x in by_place.items() if kind in ("", x.kind) and actor in ("", x.actor)]
             wanted = [p for p in fits if not after or p < after]
@@ -52,11 +53,10 @@ class FakeAcceptances:
         self._clock = clock
         self._tap = tap or Tap()
 
-    def note(self, account: str, act: Act, name: str, actor: str) -> None:
-        event = accepted(account, int(self._clock.now() * 1000), name, act, actor)
+    def note(self, account: str, act: Act, name: str, actor: str, why: str = "") -> None:
+        event = accepted(account, int(self._clock.now() * 1000), name, act, actor, why)
 
         def kept() -> None:
-            if (account, Log.AUDIT, event.at, name, act) not in self._journal.items:
-                self._journal.keep(event)
+            self._journal.keep(event)
 
         self._tap("acceptances.note", kept)

@@ -1,6 +1,6 @@
 """The index `open` in memory: jobs that are not LOGGED, LOGGED ones with doubts, and those to be archived."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -96,6 +96,12 @@ class FakeOpenIndex(FakeSuppressions):
             return self.holders.of(credential), sorted(self.holders.running(credential))
 
         return self._atomic("reserved", found)
+
+    def turns(self, credential: str) -> Sequence[str]:
+        return self._atomic("turns", lambda: self.holders.turns.get(credential, []))
+
+    def set_turns(self, credential: str, accounts: Sequence[str]) -> None:
+        self._atomic("set_turns", lambda: self.holders.turns.update({credential: list(accounts)}))
 
     def give_back(self, job: Job) -> bool:
         def given() -> bool:

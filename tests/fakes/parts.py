@@ -27,6 +27,7 @@ from shared.engine.outcome.fold import Logger
 from shared.engine.outcome.track import Tracker
 from shared.engine.pool import Pool
 from shared.engine.reports.message_log import MessageLog
+from shared.engine.spender import Spender
 from shared.engine.sweeper.expired import ExpiredLeases
 from shared.engine.sweeper.sweep import Sweeper
 from shared.engine.walks import Walk
@@ -74,6 +75,8 @@ class Parts:
 
     announcer: Announcing | None = None
     """What webhooks hear of changes from."""
+    spender: Spender | None = None
+    """Counts what accounts spend; of no account unless a test sets it, and reboots."""
 
     def __init__(
         self,
@@ -124,7 +127,8 @@ class Parts:
             queue=self.due_queue,
             clock=self.clock,
         )
-        self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, announcer=self.announcer, **common)
+        told: dict[str, Any] = {"announcer": self.announcer, "bouncing": self.stores.bouncing}
+        self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, **told, **common)
         quiet = None if self.announcer is not None else FakeListeners(self.stores.heard)
         self.tracker = Tracker(recovery=self.recovery, pool=FakePool, listeners=quiet, **common)
         self.retrier = Retrier(recovery=self.recovery, **common)
@@ -135,7 +139,9 @@ class Parts:
             due_queue=self.due_queue,
             clock=self.clock,
         )
-        self.control = JobControl(planner=self.planner, retrier=self.retrier, schedules=self.schedules, **common)
+        self.control = JobControl(
+            planner=self.planner, retrier=self.retrier, schedules=self.schedules, spender=self.spender, **common
+        )
         self.logs = MessageLog(**common)
         self.acceptor = Acceptor(
             records=self.records,
@@ -145,6 +151,7 @@ class Parts:
             clock=self.clock,
             schedules=self.schedules,
             acceptances=self.stores.acceptances,
+            spender=self.spender,
         )
         owners = [None, *(c.id for c in self.settings.credentials)]
         slots = [
@@ -215,7 +222,14 @@ class Parts:
         """Return a new sender of a lane: a worker with a clock or a credential of its own, if given."""
         own = self.recovery if breaker_cache is None else self.recovering(breaker_cache)
         return GroupSender(
-            stores=LaneStores(self.records, self.ledgers, pacer or self.pacer, self.lanes, lambda: self.standings),
+            stores=LaneStores(
+                self.records,
+                self.ledgers,
+                pacer or self.pacer,
+                self.lanes,
+                lambda: self.standings,
+                lambda other: self.settings.credential(other).quotas,
+            ),
             access=ProviderAccess(self.providers[lane], wire=wire, messages=self.messages),
             credential=declared or self.settings.credential(lane),
             recovery=own,

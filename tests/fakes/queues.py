@@ -15,6 +15,7 @@ from shared.domain.lanes import lease_hints
 from shared.domain.lanes.depth import QueueDepth
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, UNNOTED, WRONG, Pace, Slots, own_clock
+from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Headroom, Spend, Unused, book, given_back, room, stale
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import AS_DECLARED, NOT_LOWERED, Switches, ThrottledRate
 from shared.ports import Clock, Retriable
@@ -220,6 +221,8 @@ class FakePacer:
         judge: by whose clock AWS answers; None: it does not say.
         hints: (credential, worker) → where its lease was last seen; shared likewise.
         tallies: (credential, stretch of time) → calls that ended; shared likewise.
+        quotas: credential → the counters of its quotas; shared likewise.
+        full: credential → until when it is full, and the step; shared likewise.
     """
 
     def __init__(
@@ -231,11 +234,16 @@ class FakePacer:
         hints: dict[tuple[str, str], LeaseHint] | None = None,
         judge: Clock | None = None,
         tallies: dict[tuple[str, str], RefusalTally] | None = None,
+        *,
+        quotas: dict[str, dict[str, int | str]] | None = None,
+        full: dict[str, Headroom] | None = None,
     ) -> None:
         self.tat: dict[Any, int] = {} if tat is None else tat
         self.switches: dict[str, Switches] = {} if switches is None else switches
         self.hints: dict[tuple[str, str], LeaseHint] = {} if hints is None else hints
         self.tallies: dict[tuple[str, str], RefusalTally] = {} if tallies is None else tallies
+        self.quotas: dict[str, dict[str, int | str]] = {} if quotas is None else quotas
+        self.full: dict[str, Headroom] = {} if full is None else full
         self.writes = [0, 0]
         self._skew = 0.0
         self.judge = judge
@@ -254,6 +262,7 @@ class FakePacer:
         job: str = "",
         hint: LeaseHint | None = None,
         ended: RefusalTally = NO_CALLS,
+        spend: Spend | None = None,
     ) -> Slots:
         own = (credential, own_clock(job)) if pace.period else None
         cost, turn = round(k * pace.spacing * 1_000_000), round(pace.turn(k) * 1_000_000)
@@ -270,7 +279,7 @@ class FakePacer:
             first = self._tap(
                 "pacer.reserve",
                 lambda now=now, horizon=horizon: self._take(  # type: ignore[misc]
-                    credential, now, horizon, cost, pace, own, turn, hint
+                    credential, now, horizon, cost, pace, own, turn, hint=hint, spend=spend
                 ),
             )
             if self.judge is not None and abs(self._clock.now() - self.judge.now()) > WRONG:
@@ -280,10 +289,13 @@ class FakePacer:
             ):
                 self.switches[credential] = replace(first, lowered=NOT_LOWERED)  # by a wrong clock
                 continue
-            if isinstance(first, Switches):
-                return Slots(now / 1_000_000, pace.spacing, 0, first)
+            if isinstance(first, Switches | Headroom):
+                switches, left = (first, UNBOUNDED) if isinstance(first, Switches) else (None, first)
+                return Slots(now / 1_000_000, pace.spacing, 0, switches, room=left)
             if first is not None:
-                return Slots(first / 1_000_000, pace.spacing, k, tally=self._count(credential, pace, ended))
+                at, left, counters = first
+                tally = self._count(credential, pace, ended)
+                return Slots(at / 1_000_000, pace.spacing, k, tally=tally, room=left, counters=counters)
             if self._pull_back(credential, pace, own, asked):
                 continue
             tat, mine = self.tat.get(credential, 0), self.tat.get(own, 0)
@@ -303,7 +315,9 @@ class FakePacer:
         """
         assert isinstance(other, FakePacer)
         stored = other.tat, other.switches, other.hints
-        return FakePacer(clock or other._clock, other._tap, *stored, judge, other.tallies)
+        return FakePacer(
+            clock or other._clock, other._tap, *stored, judge, other.tallies, quotas=other.quotas, full=other.full
+        )
 
     def lower(self, credential: str, lowered: ThrottledRate, past: ThrottledRate) -> ThrottledRate:
         def write() -> ThrottledRate:
@@ -331,14 +345,25 @@ class FakePacer:
         pace: Pace,
         own: tuple[str, str] | None,
         turn: int,
+        *,
         hint: LeaseHint | None,
-    ) -> int | Switches | None:
+        spend: Spend | None,
+    ) -> tuple[int, Headroom, tuple[str, ...]] | Switches | Headroom | None:
         with self._lock:
             found = self.switches.get(credential, AS_DECLARED)
             if not pace.agrees(found):
                 return found
             tat = self.tat.get(credential, 0)
             first = max(tat, now)
+            span = now / 1_000_000, (max(now, horizon) + cost) / 1_000_000 + pace.late
+            stored = self.quotas.get(credential, {})
+            booking = book(spend, *span, stored) if spend is not None else None
+            if spend is not None:
+                left = self._room(credential, spend, *span)
+                if left.until > span[0] * 1000 or booking is None or not booking.agrees(stored):
+                    if left.until > self.full.get(credential, UNBOUNDED).until:
+                        self.full[credential] = Headroom(until=left.until)
+                    return left
             if first > horizon or (own is not None and self.tat.get(own, 0) > first):
                 return None
             self.tat[credential] = first + cost
@@ -348,7 +373,39 @@ class FakePacer:
                 self.tat[own] = first + turn
             if pace.recovered(now / 1_000_000):
                 self.switches[credential] = replace(found, lowered=NOT_LOWERED)
-            return first
+            if spend is None or booking is None:
+                return first, UNBOUNDED, ()
+            kept = booking.applied(stored)
+            self.quotas[credential] = {x: v for x, v in kept.items() if x not in stale(spend.quotas, kept, span[0])}
+            left = self._room(credential, replace(spend, unused=NONE_UNUSED), *span)
+            return first, left, booking.counters
+
+    def _room(self, credential: str, spend: Spend, begin: float, end: float) -> Headroom:
+        known, found = self.full.get(credential, UNBOUNDED), room(spend, begin, end, self.quotas.get(credential, {}))
+        return replace(found, until=known.until, step=known.step) if found.until <= known.until else found
+
+    def fill(self, credential: str, until: int, step: int) -> None:
+        def write() -> None:
+            if self.full.get(credential, UNBOUNDED).until < until:
+                self.full[credential] = Headroom(until=until, step=step)
+
+        self._tap("pacer.fill", write)
+
+    def give_back(self, credential: str, unused: Unused) -> None:
+        def write() -> None:
+            with self._lock:
+                stored = self.quotas.get(credential, {})
+                for name, units in given_back(unused, stored).items():
+                    stored[name] = int(stored[name]) - units
+                known, now = self.full.get(credential, UNBOUNDED), round(self._clock.now() * 1000)
+                if known.until > now and not known.step:
+                    self.full[credential] = Headroom(until=now)
+
+        self._tap("pacer.give_back", write)
+
+    def room(self, credential: str, spend: Spend) -> Headroom:
+        now = self._clock.now()
+        return self._tap("pacer.room", lambda: self._room(credential, spend, now, now))
 
     def _count(self, credential: str, pace: Pace, ended: RefusalTally) -> RefusalTally:
         at, before = ((credential, x) for x in pace.stretches(self._clock.now()))

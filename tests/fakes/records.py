@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from shared.domain.audit import Event
+from shared.domain.campaigns.bounce_guard import singles_of
 from shared.domain.content.content import Content
 from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
@@ -33,6 +34,7 @@ class FakeRecords(FakeOpenIndex):
         stats: (account, day, channel, shard) → amounts.
         paused: accounts that an operator paused; an empty name pauses everything.
         heard: namespaces that have webhooks.
+        quiet: account → its quiet hours by channel.
         journal: the events of all accounts.
     """
 
@@ -47,6 +49,7 @@ class FakeRecords(FakeOpenIndex):
         self.stats: dict[tuple[str, str, str, int], Counter[str]] = {}
         self.paused: set[str] = set()
         self.heard: set[str] = set()
+        self.quiet: dict[str, dict[str, str]] = {}
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
@@ -132,7 +135,8 @@ class FakeRecords(FakeOpenIndex):
         paused = bool(self.paused & {"", owner(account)})
         name = namespace(account, test=test)
         latest = dict(self.suppressed_at.get(name, {}))
-        return Control(self.jobs.get(job), paused, self._breaker(lane), latest, heard=name in self.heard)
+        quiet = dict(self.quiet.get(owner(account), {}))
+        return Control(self.jobs.get(job), paused, self._breaker(lane), latest, quiet, heard=name in self.heard)
 
     def _breaker(self, lane: str) -> Breaker | None:
         return self._breakers.of(lane) if lane else None
@@ -236,6 +240,7 @@ class FakeRecords(FakeOpenIndex):
         reason: str = "",
         strict: bool = False,
         event: Event | None = None,
+        charge: str = "",
     ) -> Changed:
         def make() -> Changed:
             stored = self.jobs.get(job.id)
@@ -249,8 +254,9 @@ class FakeRecords(FakeOpenIndex):
             held_by = self.holders.change(stored, change)
             if held_by:
                 return Changed(won=False, job=stored, held_by=held_by)
-            more = written(change, now, reason, event.actor if event and event.actor else stored.resumed_by)
-            new = replace(stored, state=target, version=stored.version + 1, **more)
+            more = written(job, change, now, reason, event.actor if event and event.actor else stored.resumed_by)
+            held = charge or stored.charge if change is not Change.LOG else ""
+            new = replace(stored, state=target, version=stored.version + 1, charge=held, **more)
             self.jobs[job.id] = new
             if event is not None:
                 self.journal.keep(event)
@@ -260,10 +266,12 @@ class FakeRecords(FakeOpenIndex):
 
         return self._atomic(f"change.{change.value}", make)
 
-    def override_guard(self, job: str) -> None:
+    def override_guard(self, job: str, event: Event | None = None) -> None:
         def put() -> None:
             if job in self.jobs:
                 self.jobs[job] = replace(self.jobs[job], guard_off=True, version=self.jobs[job].version + 1)
+                if event is not None:
+                    self.journal.keep(event)
 
         self._atomic("override_guard", put)
 
@@ -403,7 +411,7 @@ class FakeRecords(FakeOpenIndex):
         if job.test or not any(delta):
             return
         amounts = self.stats.setdefault((job.account, job.day, job.channel, job.shard), Counter())
-        for name, amount in stats_of(delta).items():
+        for name, amount in (stats_of(delta) | singles_of(job, delta)).items():
             amounts[name] += amount
         for r, provider in enumerate(job.providers):
             for j, name in enumerate(BY_KEYS):

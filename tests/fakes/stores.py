@@ -12,6 +12,7 @@ from shared.ports import (
     Acceptances,
     Agenda,
     Bookmarks,
+    BouncingDays,
     Breakers,
     Hints,
     Holds,
@@ -21,6 +22,7 @@ from shared.ports import (
     Records,
 )
 from tests.fakes.bookmarks import FakeBookmarks
+from tests.fakes.bouncing import FakeBouncingDays
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
@@ -63,6 +65,8 @@ class Stores(Protocol):
     def acceptances(self) -> Acceptances: ...
     @property
     def lists(self) -> Lists: ...
+    @property
+    def bouncing(self) -> BouncingDays: ...
 
     def pause(self, account: str) -> None:
         """Pause an account, or everything if the name is empty."""
@@ -72,6 +76,9 @@ class Stores(Protocol):
 
     def hear(self, namespace: str) -> None:
         """Let a namespace have an endpoint."""
+
+    def quiet(self, account: str, channel: str, text: str) -> None:
+        """Set an account's quiet hours of a channel."""
 
     def switch(self, credential: str, switches: Switches) -> None:
         """Set what operators may set of a credential."""
@@ -110,6 +117,7 @@ class FakeStores:
         self.journal = self.records.journal
         self.acceptances = FakeAcceptances(self.journal, clock, self.tap)
         self.lists = FakeLists(self.records, self.tap)
+        self.bouncing = FakeBouncingDays(self.records, self.tap)
         self.pacer = FakePacer(clock, self.tap)
         self.hints = FakeHints(self.pacer, self.tap)
         self.holds = FakeHolds(self.records, self.pacer, clock, self.tap)
@@ -131,6 +139,10 @@ class FakeStores:
 
     def expire(self, job: str) -> None:
         del self.records.jobs[job]
+
+    def quiet(self, account: str, channel: str, text: str) -> None:
+        """Set an account's quiet hours of a channel."""
+        self.records.quiet.setdefault(account, {})[channel] = text
 
     def unpause(self, account: str) -> None:
         self.holds.resume(account)

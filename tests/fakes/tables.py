@@ -18,6 +18,7 @@ from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.adapters.dynamo.credentials.switchboard import DynamoHolds, Switchboard
 from shared.adapters.dynamo.homes import Homes
 from shared.adapters.dynamo.jobs.bookmarks import DynamoBookmarks
+from shared.adapters.dynamo.jobs.bouncing import DynamoBouncingDays
 from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
@@ -147,6 +148,7 @@ class MotoStores:
         self.journal = DynamoJournal(self.dynamo, self.tables.records)
         self.acceptances = DynamoAcceptances(self.dynamo, self.tables.records, clock)
         self.lists = DynamoCampaigns(self.dynamo, records=self.tables.records, blobs=self.blobs)
+        self.bouncing = DynamoBouncingDays(self.dynamo, self.tables.records)
 
     def _updated(self, table: str, key: Any) -> None:
         """Tell the listener of a ledger that was written, as the stream does."""
@@ -168,6 +170,16 @@ class MotoStores:
     def unpause(self, account: str) -> None:
         """End a pause."""
         self.switchboard.resume(Switch(account=account), by=SYSTEM, reason="why")
+
+    def quiet(self, account: str, channel: str, text: str) -> None:
+        """Set an account's quiet hours of a channel."""
+        self.client.update_item(
+            TableName=self.tables.records,
+            Key=keys.account_control(account),
+            UpdateExpression="SET #quiet = :quiet",
+            ExpressionAttributeNames={"#quiet": codec.quiet_name(channel)},
+            ExpressionAttributeValues={":quiet": codec.s(text)},
+        )
 
     def switch(self, credential: str, switches: Switches) -> None:
         """Set what operators may set of a credential."""

@@ -17,10 +17,11 @@ def allowed(stored: Job, read: Job, change: Change, now: int, reason: str) -> bo
     )
 
 
-def written(change: Change, now: int, reason: str, by: str) -> dict[str, Any]:
+def written(job: Job, change: Change, now: int, reason: str, by: str) -> dict[str, Any]:
     """Return what a change writes beside the state.
 
     Args:
+        job: as it was read.
         change: the transition.
         now: Unix milliseconds.
         reason: of a stop.
@@ -28,15 +29,20 @@ def written(change: Change, now: int, reason: str, by: str) -> dict[str, Any]:
     """
     match change:
         case Change.PLAN:
-            return {"planned_at": now, "stopped": False, "rests_until": 0}
+            opened = {"not_before": 0} if job.closed else {}
+            return {"planned_at": now, "stopped": False, "rests_until": 0, **opened}
         case Change.LOG:
             return {"finished_at": now}
         case Change.RESUME:
-            return {"retry": None, "resumed_by": by}
+            opens = job.opens(now)
+            waits = {"rests_until": opens, "not_before": opens} if opens > now else {}
+            return {"retry": None, "resumed_by": by, **waits}
         case Change.STOP:
             return {"stopped": True, "stopped_at": now, "stop_reason": reason, "rests_until": 0}
         case Change.GIVE_WAY:
             return {"rests_until": now}
+        case Change.CLOSE:
+            return {"rests_until": now, "not_before": now}
     return {}
 
 

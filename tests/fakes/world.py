@@ -125,6 +125,11 @@ class World(Parts):
         self, lane: str, sender: GroupSender | None = None, *, spare: Callable[[], None] = lambda: None
     ) -> Sequence[PointerResult | Exception]:
         """Serve the next pointers to small jobs together, as many as are due and a group takes; as `send` does."""
+        messages = self.receive_together(lane)
+        return self.serve_together(lane, messages, sender, spare=spare) if messages else ()
+
+    def receive_together(self, lane: str) -> list[Message]:
+        """Take the next pointers to small jobs that are due, as many as a group takes."""
         messages: list[Message] = []
         while len(messages) < self.settings.credential(lane).group:
             message = self.lanes[lane].receive(express=True)
@@ -134,8 +139,17 @@ class World(Parts):
                 self._serve(lane, message, self.senders[lane], lambda: None)
             else:
                 messages.append(message)
-        if not messages:
-            return ()
+        return messages
+
+    def serve_together(
+        self,
+        lane: str,
+        messages: Sequence[Message],
+        sender: GroupSender | None = None,
+        *,
+        spare: Callable[[], None] = lambda: None,
+    ) -> Sequence[PointerResult | Exception]:
+        """Serve pointers that were taken together."""
         pointers = [(x["job"], x["chunk"]) for x in map(json.loads, (m.body for m in messages))]
         visible_at, deadline = self.clock.now() + VISIBILITY, self.clock.now() + INVOCATION
         owner = f"owner-{next(self._owners)}"

@@ -33,6 +33,13 @@ HOOK_KEY_ID = "HookKeySecret01A2050F"
 """Logical ids and services of what those settings make."""
 
 
+DOMAIN = {
+    "name": "send.example.eu",
+    "certificate_arn": "arn:aws:acm:eu-west-1:111122223333:certificate/1234abcd-12ab-34cd-56ef-1234567890ab",
+}
+"""A domain of the API's own, as the settings have it."""
+
+
 def deployment(target: DeployTarget = DeployTarget.AWS, **changes: Any) -> DeploymentSettings:
     return read({**SETTINGS, **changes}, target=target, known=["sendgrid"])
 

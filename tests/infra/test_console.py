@@ -132,7 +132,7 @@ def test_what_makes_first_accounts_adds_items_and_does_nothing_else(with_console
     assert rights == {
         ("dynamodb:PutItem", f"<{IDENTITIES}.Arn>", ("A#*", "ACCOUNTS", "K#*", "N#*")),
         ("dynamodb:GetItem", f"<{IDENTITIES}.Arn>", ("N#*",)),
-        ("dynamodb:PutItem", f"<{audit}.Arn>", ()),
+        ("dynamodb:PutItem", f"<{audit}.Arn>", ("A#*#AUDIT",)),
     }
 
 
@@ -168,11 +168,15 @@ def test_only_the_console_and_operators_know_its_people_and_only_the_console_its
         assert ("posthaste-dev/console" in text) is (service == "console")
 
 
-def test_the_console_reads_only_lists_and_contents_and_no_other_secret(with_console: Template) -> None:
+def test_the_console_reads_only_lists_contents_and_results_and_no_other_secret(with_console: Template) -> None:
     files = [s for s in with_console.statements("console") if any(a.startswith("s3:") for a in s.actions)]
     assert {a for s in files for a in s.actions} == {"s3:GetObject", "s3:PutObject", "s3:ListBucket"}
     named = {r.rpartition("/")[0].rpartition("/")[2] for s in files if "s3:GetObject" in s.actions for r in s.resources}
-    assert named == {"uploads", "contents"}
+    assert named == {"uploads", "contents", "exports"}
+    written = {
+        r.rpartition("/")[0].rpartition("/")[2] for s in files if "s3:PutObject" in s.actions for r in s.resources
+    }
+    assert written == {"uploads", "contents"}
     secrets = [s for s in with_console.statements("console") if "secretsmanager:GetSecretValue" in s.actions]
     assert [len(s.resources) for s in secrets] == [1]
 

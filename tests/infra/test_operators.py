@@ -1,11 +1,15 @@
 """The operators' routes are behind IAM, and the stack's policies grant these routes and nothing else."""
 
+import json
 from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
 
 from infra.functions.operators import POLICIES
+from infra.settings import DeployTarget
+from tests.infra.conftest import deployment
+from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, listed, target, text
 
 pytestmark = pytest.mark.promise(9)
@@ -68,3 +72,11 @@ def test_who_redrives_and_pauses_sets_no_secret() -> None:
 
 def test_no_policy_is_attached_by_the_stack(template: Template) -> None:
     assert not any({*policy} & {"Roles", "Users", "Groups"} for policy in template.of("IAM::ManagedPolicy").values())
+
+
+def test_a_second_factor_is_asked_for_if_the_settings_say_so(template: Template) -> None:
+    raw = json.loads(synthesised(deployment(DeployTarget.LOCAL, operators_mfa=True)).read_text("utf-8"))
+    for found, wanted in ((Template(raw), {"Bool": {"aws:MultiFactorAuthPresent": "true"}}), (template, None)):
+        for name, policy in policies(found).items():
+            conditions = {s["Action"]: s.get("Condition") for s in policy["PolicyDocument"]["Statement"]}
+            assert conditions == {"execute-api:Invoke": wanted, "cloudformation:DescribeStacks": None}, name

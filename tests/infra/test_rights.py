@@ -162,6 +162,10 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
     assert found == explained
 
 
+READERS = {"api", "plan", "due", "sweep", "digest", "notices", "take", "operate", *SENDERS}
+"""Functions that read keys, senders and limits of accounts."""
+
+
 @pytest.mark.promise(9)
 def test_only_operators_write_identities_and_few_functions_the_audit_log(template: Template) -> None:
     """The tables of their own, whatever the key: what the local cloud enforces, too."""
@@ -174,16 +178,36 @@ def test_only_operators_write_identities_and_few_functions_the_audit_log(templat
                     for action in statement.actions:
                         found.setdefault((table, action), set()).add(service)
     assert found == {
-        ("identities", "dynamodb:GetItem"): {"api", "plan", "due", "sweep", "digest", "operate", *SENDERS},
-        ("identities", "dynamodb:BatchGetItem"): {"api", "plan", "due", "sweep", "digest", "operate", *SENDERS},
-        ("identities", "dynamodb:Query"): {"api", "operate"},  # for the API one account's senders
+        ("identities", "dynamodb:GetItem"): READERS,
+        ("identities", "dynamodb:BatchGetItem"): READERS,
+        ("identities", "dynamodb:Query"): {"api", "operate", "sweep"},  # one account's senders, and all accounts
         ("identities", "dynamodb:PutItem"): {"operate"},
         ("identities", "dynamodb:UpdateItem"): {"operate"},
         ("identities", "dynamodb:DeleteItem"): {"operate"},
         ("identities", "dynamodb:ConditionCheckItem"): {"operate"},
-        ("audit", "dynamodb:Query"): {"api", "operate"},
-        ("audit", "dynamodb:PutItem"): {"api", "plan", "due", "log", "sweep", "notices", "operate"},
+        ("audit", "dynamodb:Query"): {"api", "operate", "sweep"},
+        ("audit", "dynamodb:GetItem"): {"sweep"},
+        ("audit", "dynamodb:PutItem"): {"api", "plan", "due", "log", "sweep", "notices", "operate", "digest", "take"},
     }
+
+
+CHANGES = ("dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:PartiQLUpdate")
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("log", ["A#acc_0123456789ab", "A#acc_0123456789ab#TEST", "A#acc_0123456789ab-team", "A#*"])
+def test_no_function_changes_an_entry_or_a_seal_and_only_the_sweeper_seals(aws: Template, log: str) -> None:
+    """A put may replace an item, so each entry is put on a condition, and what still gets replaced breaks its seal."""
+    audit = next(id_ for id_, name in TABLES.items() if name == "audit")
+    logging = {"api", "plan", "due", "log", "sweep", "notices", "operate", "digest", "take"}
+    adding = logging | {"call_hooks", "console", "join"}
+    for service in aws.functions():
+        for action in (*CHANGES, "dynamodb:PartiQLDelete", "dynamodb:DeleteTable", "dynamodb:UpdateTimeToLive"):
+            for part in ("AUDIT", "SEALS"):
+                assert not aws.may(service, action, audit, f"{log}#{part}"), (service, action)
+        assert aws.may(service, "dynamodb:PutItem", audit, f"{log}#AUDIT") <= (service in adding), service
+        assert aws.may(service, "dynamodb:PutItem", audit, f"{log}#SEALS") == (service == "sweep"), service
+        assert not aws.may(service, "dynamodb:PutItem", audit, "SYS"), service
 
 
 @pytest.mark.promise(9)

@@ -7,7 +7,8 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from datetime import date
+from typing import Any, Final
 
 import pytest
 
@@ -15,7 +16,7 @@ from infra.lint import context, examples, synthesise
 from infra.settings import ROOT, SettingsError, providers, read, workers
 from shared import contracts
 from shared.contracts import Settings
-from tests.infra.conftest import SETTINGS, deployment
+from tests.infra.conftest import DOMAIN, SETTINGS, deployment
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -45,6 +46,9 @@ def without(name: str) -> Change:
     return lambda raw: raw.pop(name)
 
 
+DAILY: Final = [{"messages": 1000, "per": "day"}]
+GROWING: Final = {"start": "2026-12-01", "first": 50, "factor": 1.5}
+
 WRONG: dict[str, tuple[Change, str]] = {
     "unknown provider": (
         credential(provider="pigeon"),
@@ -71,6 +75,57 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "one worker": (credential(workers=1), "credentials[0].workers: must be at least 2"),
     "negative bound of a call": (credential(per_call=-1), "credentials[0].per_call: "),
+    "a quota of nothing": (
+        credential(quotas=[{"messages": 0, "per": "day"}]),
+        "quotas[0].messages: must be at least 1",
+    ),
+    "a quota per week": (credential(quotas=[{"messages": 9, "per": "week"}]), "credentials[0].quotas[0].per: must be"),
+    "a quota in no zone": (
+        credential(quotas=[{"messages": 9, "per": "day", "zone": "Mars/Olympus"}]),
+        "quotas[0]: zone 'Mars/Olympus' is no name of the IANA database",
+    ),
+    "24 hours in a zone": (
+        credential(quotas=[{"messages": 9, "per": "24h", "zone": "UTC"}]),
+        "quotas[0]: zone belongs to a calendar period",
+    ),
+    "two quotas per day": (
+        credential(quotas=[{"messages": 9, "per": "day"}, {"messages": 8, "per": "day", "zone": "Asia/Tokyo"}]),
+        "quotas: two are per day",
+    ),
+    "a quota of less than one SMS": (
+        credential(channel="sms", quotas=[{"messages": 5, "per": "hour"}]),
+        "quotas: 5 per hour is less than one message of",
+    ),
+    "a warm-up to nowhere": (credential(warmup=GROWING), "warmup: quotas need one per day, to which it grows"),
+    "a warm-up in two forms": (
+        credential(quotas=DAILY, warmup=GROWING | {"days": [5]}),
+        "warmup: it has either days, or first and factor",
+    ),
+    "a warm-up in no form": (
+        credential(quotas=DAILY, warmup={"start": "2026-12-01", "first": 5}),
+        "warmup: it has either days, or first and factor",
+    ),
+    "a warm-up from no day": (
+        credential(quotas=DAILY, warmup=GROWING | {"start": "2026-02-30"}),
+        "warmup: start '2026-02-30' is no day, such as 2026-12-01",
+    ),
+    "a warm-up that shrinks": (
+        credential(quotas=DAILY, warmup={"start": "2026-12-01", "days": [5, 4, 9]}),
+        "warmup: a day is smaller than the day before",
+    ),
+    "a warm-up that begins full": (
+        credential(quotas=DAILY, warmup={"start": "2026-12-01", "days": [1000]}),
+        "warmup: the first day is no smaller than the 1000 of the quota per day",
+    ),
+    "a warm-up without end": (
+        credential(quotas=DAILY, warmup=GROWING | {"factor": 1.01}),
+        "warmup: it lasts more than 100 days",
+    ),
+    "a warm-up of less than one SMS": (
+        credential(channel="sms", quotas=DAILY, warmup=GROWING | {"first": 2}),
+        "warmup: 2 on the first day is less than one message of",
+    ),
+    "overflow misspelt": (credential(when_full="drop"), "when_full: must be 'next' or 'wait'"),
     "nobody may use it": (credential(accounts=[]), "credentials[0].accounts"),
     "plain http": (credential(base_url="http://example.org"), "credentials[0].base_url: 'http://example.org' is not"),
     "not an address": (field(public_url="posthaste"), "public_url: 'posthaste' is not an https address"),
@@ -110,10 +165,26 @@ WRONG: dict[str, tuple[Change, str]] = {
         field(kms_key_arn="arn:aws:kms:eu-west-1:111122223333:alias/mail"),
         "kms_key_arn: 'arn:aws:kms:eu-west-1:111122223333:alias/mail' is not the ARN of a key",
     ),
+    "a domain with a path": (
+        field(domain={**DOMAIN, "name": "send.example.eu/x"}),
+        "domain.name: 'send.example.eu/x' is no domain",
+    ),
+    "a certificate of IAM": (
+        field(domain={**DOMAIN, "certificate_arn": "arn:aws:iam::1:x"}),
+        "domain.certificate_arn: 'arn:aws:iam::1:x' is not the ARN of a certificate",
+    ),
+    "two public addresses": (
+        field(domain=DOMAIN, public_url="https://mail.example.eu"),
+        "public_url: domain.name is the public address; leave one of them out",
+    ),
     "an archive for eleven years": (field(retention={"archive_days": 3651}), "retention.archive_days: "),
+    "keys for eleven years": (field(max_key_days=3651), "max_key_days: must be at most"),
     "an audit log of a week": (field(retention={"audit_days": 7}), "retention.audit_days: "),
     "jobs kept for no day": (field(retention={"jobs_days": 0}), "retention.jobs_days: "),
     "no time for feedback": (field(feedback_timeout=59), "feedback_timeout: must be at least"),
+    "a price of a country by its name": (field(prices={"sms": {"Germany": 1}}), "prices.sms"),
+    "a negative limit": (field(limits={"email": -1}), "limits.email: must be at least"),
+    "a limit of nothing known": (field(limits={"fax": 1}), "limits.fax"),
     "forever for feedback": (field(feedback_timeout=2_592_001), "feedback_timeout: must be at most"),
     "reserved misspelt": (field(reserved="yes"), "reserved: must be 'auto' or 'none'"),
     "over a hundred credentials": (many(101), "101 credentials; a deployment has at most 100"),
@@ -207,6 +278,15 @@ def test_more_lanes_than_cloudformation_carries_are_refused(tmp_path: Any) -> No
         synthesise(read(raw, known=["sendgrid"]), tmp_path)
 
 
+def test_the_local_cloud_has_no_certificates() -> None:
+    with pytest.raises(SettingsError, match="domain: the local cloud has no certificates"):
+        read({**SETTINGS, "domain": DOMAIN}, target="local", known=["sendgrid"])
+
+
+def test_a_domain_is_the_public_address() -> None:
+    assert read({**SETTINGS, "domain": DOMAIN}, known=["sendgrid"]).settings.public_url == "https://send.example.eu"
+
+
 def test_the_local_cloud_has_no_keys() -> None:
     arn = read(examples()["thirty"]).kms_key_arn
     with pytest.raises(SettingsError, match="kms_key_arn: the local cloud has no KMS"):
@@ -250,6 +330,36 @@ def test_campaigns_take_turns_unless_they_are_to_share() -> None:
         read(raw, known=["sendgrid"])
 
 
+def test_quotas_reach_the_functions_as_declared() -> None:
+    raw = copy.deepcopy(SETTINGS)
+    none = read(raw, known=["sendgrid"]).settings
+    assert "quotas" not in none.dumps()
+    assert "when_full" not in none.dumps()
+    declared = [{"messages": 50_000, "per": "day", "zone": "America/Los_Angeles"}, {"messages": 200, "per": "24h"}]
+    raw["credentials"][1] |= {"quotas": declared, "when_full": "wait"}
+    told = contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps()).credentials[1]
+    day = contracts.CredentialQuota(50_000, contracts.Per.DAY, "America/Los_Angeles")
+    assert told.quotas == (day, contracts.CredentialQuota(200, contracts.Per.SLIDING))
+    assert (told.overflows, told.when_full) == (False, contracts.WhenFull.WAIT)
+
+
+@pytest.mark.parametrize(
+    ("form", "days"),
+    [
+        ({"first": 50, "factor": 2.0}, (50, 100, 200, 400, 800)),
+        ({"first": 300, "factor": 1.5}, (300, 450, 675)),
+        ({"days": [10, 20, 20, 500, 1000]}, (10, 20, 20, 500)),
+        ({"days": [10, 2000]}, (10,)),
+    ],
+)
+def test_a_warmup_reaches_the_functions_as_the_size_of_each_day(form: dict[str, Any], days: tuple[int, ...]) -> None:
+    raw = copy.deepcopy(SETTINGS)
+    quotas = [{"messages": 9, "per": "hour"}, {"messages": 1000, "per": "day", "zone": "Europe/Paris"}]
+    raw["credentials"][1] |= {"quotas": quotas, "warmup": {"start": "2026-12-01", **form}}
+    told = contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps()).credentials[1]
+    assert [q.warmup for q in told.quotas] == [None, contracts.Warmup(date(2026, 12, 1), days)]
+
+
 def test_settings_reach_the_functions_as_declared() -> None:
     found = contracts.Settings.loads(deployment().settings.dumps())
     assert [(c.id, c.rate, c.workers, c.accounts) for c in found.credentials] == [
@@ -264,6 +374,20 @@ def test_settings_reach_the_functions_as_declared() -> None:
 def test_the_time_for_feedback_reaches_the_functions() -> None:
     raw = {**SETTINGS, "feedback_timeout": 3600}
     assert contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps()).feedback_timeout == 3600
+
+
+def test_limits_of_accounts_reach_the_functions_and_prices_are_whole_millionths() -> None:
+    raw = {**SETTINGS, "limits": {"email": 10_000, "price": 20.5, "newcomer": 0}}
+    found = contracts.Settings.loads(read(raw, known=["sendgrid"]).settings.dumps())
+    assert found.limits == {"email": 10_000, "price": 20_500_000}
+    assert found.newcomer_messages == 0
+    priced = {**SETTINGS, "prices": {"email": 0.0001, "sms": {"DE": 0.075, "*": 0.1}}}
+    assert contracts.Settings.loads(read(priced, known=["sendgrid"]).settings.dumps()).prices == {
+        "email": {"*": 100},
+        "sms": {"DE": 75_000, "*": 100_000},
+    }
+    bare = contracts.Settings.loads(deployment().settings.dumps())
+    assert (bare.limits, bare.newcomer_messages) == ({}, contracts.NEWCOMER_MESSAGES)
 
 
 def test_a_hundred_credentials_fit_lambda_s_environment() -> None:

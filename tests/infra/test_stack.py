@@ -11,9 +11,10 @@ import pytest
 from infra.functions.operators import POLICIES
 from shared import contracts
 from shared.domain.times import FUTURE
-from tests.infra.conftest import HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES, deployment
+from tests.infra.conftest import DOMAIN, HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES, deployment
 from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, target, text
+from tests.infra.test_ses import CONSOLE
 
 QUEUES = {
     "FeedbackWorkQueue0B2BF44F": "posthaste-dev-feedback",
@@ -276,6 +277,27 @@ def test_routes(template: Template) -> None:
     assert (stage["StageName"], stage["AutoDeploy"]) == ("$default", True)
     assert 0 < stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] <= 5000
     assert 0 < stage["DefaultRouteSettings"]["ThrottlingRateLimit"] <= 10_000
+    (apart,) = stage["RouteSettings"]
+    assert apart == "POST /webhooks/{provider}/{credential_id}", "posts of providers never use up what clients have"
+
+
+def test_the_api_has_a_domain_of_its_own_and_no_other_address() -> None:
+    own: dict[str, Any] = {"domain": {**DOMAIN, "close_default_endpoint": True}, "console": CONSOLE}
+    found = Template(json.loads(synthesised(deployment(**own)).read_text("utf-8")))
+    ((key, domain),) = found.of("ApiGatewayV2::DomainName").items()
+    assert domain["DomainName"] == DOMAIN["name"]
+    assert [x["CertificateArn"] for x in domain["DomainNameConfigurations"]] == [DOMAIN["certificate_arn"]]
+    (mapping,) = found.of("ApiGatewayV2::ApiMapping").values()
+    assert (target(mapping["ApiId"]), target(mapping["DomainName"])) == ("ApiHttp17514DA7", key)
+    (api,) = found.of("ApiGatewayV2::Api").values()
+    assert api["DisableExecuteApiEndpoint"] is True
+    outputs = {k: text(v["Value"]) for k, v in found.raw["Outputs"].items()}
+    assert outputs["ApiUrl"] == f"https://{DOMAIN['name']}"
+    assert outputs["ApiTarget"] == f"<{key}.RegionalDomainName>"
+    told = [f["Environment"]["Variables"].get("POSTHASTE_API_URL") for f in found.of("Lambda::Function").values()]
+    assert {x for x in told if x} == {f"https://{DOMAIN['name']}"}
+    rules = [r for b in found.of("S3::Bucket").values() for r in b.get("CorsConfiguration", {}).get("CorsRules", ())]
+    assert {x for rule in rules for x in rule["AllowedOrigins"]} == {f"https://{DOMAIN['name']}"}
 
 
 def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Template) -> None:

@@ -13,7 +13,7 @@ from tests.model.explore import search
 
 PROCESSES: Final = 2
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
-APART: Final = ("notices", "digests", "hooks")
+APART: Final = ("notices", "digests", "hooks", "quotas")
 """Kinds of worlds; the names of theirs begin with it. All others are of sending."""
 
 
@@ -51,7 +51,11 @@ def main() -> int:
 def visited(states: Mapping[str, int]) -> str:
     """Return how docs/protocol.md states the numbers of states by kind of world."""
     first, *others = (f"{states[kind] / 1e6:.2f}" for kind in ("sending", *APART))
-    return "{} million states of sending, {} million of notices, {} million of digests and {}".format(first, *others)
+    return (
+        "{} million states of sending, {} million of notices, {} million of digests, {} million of hooks and {}".format(
+            first, *others
+        )
+    )
 
 
 def _kind(world: str) -> str:

@@ -9,6 +9,8 @@ from tests.model.digests.windows import Digests
 from tests.model.hooks import configurations as hooks
 from tests.model.notices.configurations import LEFT_OUT, NOTICES, NoticeWorld, left_out
 from tests.model.notices.configurations import SMALL as SMALL_NOTICES
+from tests.model.quotas import configurations as quotas
+from tests.model.quotas.spending import Spending
 from tests.model.state import Budget
 from tests.model.world import World
 
@@ -54,6 +56,26 @@ WORLDS: Final[dict[str, World]] = {
         yields=True,
         feedback=False,
         outcomes="st",
+        budget=Budget(crash=1, freeze=0, stop=1, resume=1),
+    ),
+    "the turn of a campaign ends at any moment": World(
+        campaigns=(0, 1),
+        messages=1,
+        turns=True,
+        feedback=False,
+        stale=False,
+        outcomes="s",
+        budget=Budget(crash=1, freeze=1, stop=0, resume=0),
+    ),
+    "the turn of a campaign of two chunks ends, stop and resume": World(
+        campaigns=(0, 1),
+        chunks=2,
+        messages=1,
+        workers=1,
+        turns=True,
+        feedback=False,
+        stale=False,
+        outcomes="s",
         budget=Budget(crash=1, freeze=0, stop=1, resume=1),
     ),
     "two tries, every outcome": World(
@@ -296,16 +318,17 @@ SABOTAGED: Final = {
 """A rule to the world in which leaving it out breaks something."""
 
 
-AnyWorld = World | Circuit | NoticeWorld | Digests | hooks.HookWorld
+AnyWorld = World | Circuit | NoticeWorld | Digests | hooks.HookWorld | Spending
 TASKS: Final[dict[str, AnyWorld]] = {
     **WORLDS,
     **{f"breaker: {k}": v for k, v in CIRCUITS.items()},
     **{f"notices: {k}": v for k, v in NOTICES.items()},
     **{f"digests: {k}": v for k, v in digests.DIGESTS.items()},
     **{f"hooks: {k}": v for k, v in hooks.HOOKS.items()},
+    **{f"quotas: {k}": v for k, v in quotas.QUOTAS.items()},
 }
 """All that is searched whole."""
-RULES: Final = (*SABOTAGED, *BROKEN, *LEFT_OUT, *digests.LEFT_OUT, *hooks.LEFT_OUT)
+RULES: Final = (*SABOTAGED, *BROKEN, *LEFT_OUT, *digests.LEFT_OUT, *hooks.LEFT_OUT, *quotas.LEFT_OUT)
 
 
 def sabotaged(rule: str) -> AnyWorld:
@@ -316,6 +339,8 @@ def sabotaged(rule: str) -> AnyWorld:
         return digests.left_out(rule)
     if rule in hooks.LEFT_OUT:
         return hooks.left_out(rule)
+    if rule in quotas.LEFT_OUT:
+        return quotas.left_out(rule)
     if rule in BROKEN:
         return replace(BROKEN[rule], without=frozenset({rule}))
     world = SABOTAGED[rule]
@@ -337,6 +362,7 @@ SMALL: Final = (
     *(f"notices: {name}" for name in SMALL_NOTICES),
     *(f"digests: {name}" for name in digests.SMALL),
     *(f"hooks: {name}" for name in hooks.SMALL),
+    *(f"quotas: {name}" for name in quotas.SMALL),
 )
 """Worlds that all tests search whole."""
 QUICK: Final = (

@@ -78,7 +78,7 @@ def _switched(m: World, s: State, j: int, *, paused: bool) -> State:
 
 
 def _give_way(m: World, s: State, j: int) -> Steps:
-    """A job before one that waits becomes READY, if its account is paused, or all that is left waits for another try.
+    """A job before one that waits becomes READY, if its account is paused, its rest waits, or its turn is over.
 
     Whoever asks then reads its ledgers, and gives the credential back if none was leased and the job is as it was read.
     """
@@ -100,12 +100,12 @@ def _give_way(m: World, s: State, j: int) -> Steps:
 
 
 def _left_waits(m: World, job: Job, ledgers: Sequence[Ledger]) -> bool:
-    """Tell whether a job may give way: it is paused, or its first tries are over.
+    """Tell whether a job may give way: it is paused, its turn is over, or its first tries are.
 
     No time is modelled, and who asks writes some time after it has read. So the job may have leases meanwhile.
     """
     tries = [attempt for x in ledgers for state, attempt in x.cells if state in OPEN]
-    return bool(tries) and (job.paused or (m.yields and min(tries) > 0))
+    return bool(tries) and (job.paused or m.turns or (m.yields and min(tries) > 0))
 
 
 def _sweep(m: World, s: State, c: int) -> Steps:

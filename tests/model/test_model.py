@@ -11,6 +11,7 @@ from tests.model.digests import configurations as digests
 from tests.model.explore import explore, search
 from tests.model.hooks import configurations as hooks
 from tests.model.notices.configurations import LEFT_OUT, NOTICES
+from tests.model.quotas import configurations as quotas
 from tests.tiers import some_slow
 
 
@@ -51,14 +52,16 @@ def test_the_first_tier_searches_a_world_of_each_kind_and_omits_twenty_rules() -
 
 def test_the_protocol_states_the_numbers_of_configurations_and_rules() -> None:
     page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
-    apart = len(NOTICES) + len(digests.DIGESTS) + len(hooks.HOOKS)
+    apart = len(NOTICES) + len(digests.DIGESTS) + len(hooks.HOOKS) + len(quotas.QUOTAS)
     assert (
         f"{len(TASKS)} configurations: {len(TASKS) - apart} of sending, "
-        f"{len(NOTICES)} of notices, {len(digests.DIGESTS)} of digests and {len(hooks.HOOKS)} of hooks."
+        f"{len(NOTICES)} of notices, {len(digests.DIGESTS)} of digests, {len(hooks.HOOKS)} of hooks "
+        f"and {len(quotas.QUOTAS)} of quotas."
     ) in page
-    theirs = len(LEFT_OUT) + len(digests.LEFT_OUT) + len(hooks.LEFT_OUT)
+    theirs = len(LEFT_OUT) + len(digests.LEFT_OUT) + len(hooks.LEFT_OUT) + len(quotas.LEFT_OUT)
     assert (
         f"{len(RULES)} rules, one at a time: {len(RULES) - theirs} of sending, "
-        f"{len(LEFT_OUT)} of notices, {len(digests.LEFT_OUT)} of digests and {len(hooks.LEFT_OUT)} of hooks."
+        f"{len(LEFT_OUT)} of notices, {len(digests.LEFT_OUT)} of digests, {len(hooks.LEFT_OUT)} of hooks "
+        f"and {len(quotas.LEFT_OUT)} of quotas."
     ) in page
     assert f"{len(SMALL)} small configurations and {len(RULES) - len(DEAR)} of the omissions" in page

@@ -58,6 +58,7 @@ class World:
         slow: calls, at the most, whose answers are to come when a worker claims its next window; 0: answers are prompt.
         exclusive: jobs reserve the credential.
         yields: a job of which all that is left waits for another try lets another campaign have the credential.
+        turns: a job may have had its turn at any moment, while another campaign waits.
         outcomes: what calls may give: s accepted, p refused, t not sent, h throttled, U in doubt and accepted,
             N in doubt and not accepted.
         fail_over: a doubt is risked (`on_ambiguous: fail_over`).
@@ -84,6 +85,7 @@ class World:
     limit: int = 1
     exclusive: bool = True
     yields: bool = False
+    turns: bool = False
     outcomes: str = "sU"
     fail_over: bool = False
     reopens: bool = False

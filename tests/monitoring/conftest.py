@@ -16,11 +16,13 @@ from functions.webhooks import receive
 from functions.webhooks.services import Services
 from infra.settings import read
 from shared.adapters.dynamo import codec
+from shared.bootstrap.core import Core
 from shared.bootstrap.digesting import Digesting
 from shared.bootstrap.mailing import Mailing
-from shared.contracts import Credential, HookCall, ProviderEvent, dump_feedback
+from shared.contracts import ENV_SETTINGS, Credential, HookCall, ProviderEvent, dump_feedback
 from shared.contracts import ingest as list_message
 from shared.domain.jobs.states import JobState
+from shared.domain.spending.limits import ReachedQuota
 from shared.engine.hooks.turn import HookRun
 from shared.engine.sweeper.sweep import Sweeper
 from shared.providers import registry
@@ -47,7 +49,7 @@ def stack() -> Template:
 def template_of(stage: str) -> Template:
     """Return the template of a stage with these credentials."""
     rows = [{"id": c.id, "provider": c.provider, "channel": c.channel, "rate": c.rate} for c in CREDENTIALS]
-    raw = {"stage": stage, "credentials": rows, "alarm_email": "ops@example.com"}
+    raw = {"stage": stage, "credentials": rows, "alarm_email": "ops@example.com", "limits": {"email": 10_000}}
     return Template(json.loads(synthesised(read(raw)).read_text("utf-8")))
 
 
@@ -151,6 +153,12 @@ class Functions:
         figures.notified()
         figures.given_up(2)
         figures.late()
+        return self.heard()
+
+    def limit(self, share: int, *, default: bool) -> list[Document]:
+        """Note that a share of an account's limit of a day is used."""
+        found = ReachedQuota("acc_a", "2026-11-20", "email", "", share, 10_000, 10_000, 1, default)
+        Core({ENV_SETTINGS: self.world.settings.dumps()}, self.world.clock).tell_limit(found)
         return self.heard()
 
     def ingest(self) -> list[Document]:

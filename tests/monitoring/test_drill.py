@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from functions.api.access.refused import FIGURES, count
 from infra.monitoring.alarms import SINGLES_LATE_MS
+from shared.domain.accounts import KeyRefusal
 from shared.domain.jobs.outcomes import Rejected, Throttled, Unknown
 from shared.engine.walks.stuck_jobs import STUCK_AFTER_MS
 from tests.fakes.faults import Crash, When
@@ -234,6 +236,15 @@ def _shows(metric: str, part: str, value: float, **others: float) -> Wrong:
     return lambda _: {"shown": shown}
 
 
+def _refused(*reasons: KeyRefusal) -> Wrong:
+    def told(functions: Functions) -> dict[str, Any]:
+        for reason in reasons:
+            count(STAGE, reason)
+        return {"more": functions.heard()}
+
+    return told
+
+
 DRILL: dict[str, tuple[float, Wrong]] = {
     "lane-stalled-1": (
         20,
@@ -264,6 +275,10 @@ DRILL: dict[str, tuple[float, Wrong]] = {
     "throttles-senders-1": (15, _shows("Throttles", "Laneacmeone", 1)),
     "stream-lag": (15, _shows("IteratorAge", "DispatchLog", 120_000)),
     "api-errors": (15, _shows("5xx", "", 3)),
+    "keys-elsewhere": (15, _refused(KeyRefusal.NETWORK)),
+    "keys-refused": (30, _refused(KeyRefusal.WRONG, KeyRefusal.WRONG, KeyRefusal.REVOKED, *[KeyRefusal.EXPIRED] * 5)),
+    "keys-busy": (30, _refused(*[KeyRefusal.LIMITED] * 30)),
+    "limits-used-up": (15, lambda functions: {"more": functions.limit(100, default=True)}),
 }
 """Alarm → minutes after which it has fired, and what is wrong."""
 SAME = {
@@ -353,6 +368,7 @@ def _all_that_is_told(functions: Functions, healthy: list[Document]) -> set[Key]
     world.clock.advance(61)  # the provider asked all to wait
     told += _crashed(functions) + functions.webhook(signature=False) + functions.ingest()
     told += functions.late() + functions.late_mail() + functions.call()
+    told += _refused(*FIGURES)(functions)["more"] + functions.limit(100, default=True)
     for wrong in (_lost_answers, _stuck, _late_singles, _dead_provider):
         for queue in world.lanes.values():
             queue.lose()  # each is about its own pointer: those of what was wrong before come in any order
@@ -372,6 +388,13 @@ def test_the_alarms_read_what_the_functions_write(
     ours = {key for key in read if ("provider", "mailgun") not in key[2]}
     assert len(ours) >= 12
     assert ours <= _all_that_is_told(functions, healthy)
+
+
+def test_limits_that_operators_set_for_an_account_and_those_that_are_near_are_no_alarm(functions: Functions) -> None:
+    for share, default in ((80, True), (80, False), (100, False)):
+        (told,) = functions.limit(share, default=default)
+        assert told["LimitsReached"] == [1]
+        assert "DefaultLimitsUsedUp" not in told
 
 
 def test_a_stage_that_is_down_is_heard_beside_one_that_runs(alarms: dict[str, Alarm], hours: Hours) -> None:

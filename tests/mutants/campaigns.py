@@ -49,8 +49,8 @@ CAMPAIGNS: Final = (
         "a send forgets its key",
         7,
         ENGINE,
-        "        if order.idempotency_key:\n",
-        "        if order.idempotency_key and self._now() < 0:\n",
+        "    if not order.idempotency_key:\n",
+        "    if not order.idempotency_key or at > 0:\n",
         f"{EDGES}::test_a_send_that_is_repeated_after_the_next_list_sends_it_not",
     ),
     Mutant(

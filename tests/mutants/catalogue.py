@@ -3,6 +3,7 @@
 from typing import Final
 
 from tests.mutants.accounts import ACCOUNTS
+from tests.mutants.approvals import APPROVALS
 from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.consoles import CONSOLES
 from tests.mutants.digests import DIGESTS
@@ -11,6 +12,8 @@ from tests.mutants.endpoints import ENDPOINTS
 from tests.mutants.gathering import GATHERING
 from tests.mutants.guarded import GUARDED
 from tests.mutants.hooks import HOOKS
+from tests.mutants.hours import HOURS
+from tests.mutants.labels import LABELS
 from tests.mutants.lists import LISTS
 from tests.mutants.logins import LOGINS
 from tests.mutants.losses import LOSSES
@@ -24,10 +27,12 @@ from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
 from tests.mutants.runs import RUNS
+from tests.mutants.seals import SEALS
 from tests.mutants.small import SMALL
 from tests.mutants.spool import SPOOL
 from tests.mutants.switches import SWITCHES
 from tests.mutants.team import TEAM
+from tests.mutants.words import WORDS
 
 RULES: Final = "shared/domain/jobs/ledger.py"
 SEND: Final = "shared/engine/lane/send.py"
@@ -44,13 +49,16 @@ MUTANTS: Final = (
     ),
     *ONCE,
     *SMALL,
+    *WORDS,
     *SPOOL,
     *RELAY,
     *MAILS,
     *GATHERING,
     *HOOKS,
+    *HOURS,
     *ENDPOINTS,
     *DOORS,
+    *LABELS,
     *GUARDED,
     *NOTICES,
     *LOGINS,
@@ -62,8 +70,8 @@ MUTANTS: Final = (
         "the bounce guard counts from ten, not from more",
         4,
         "shared/domain/campaigns/bounce_guard.py",
-        'counts["bounced"] > ALLOWED and',
-        'counts["bounced"] >= ALLOWED and',
+        "return bounced > ALLOWED and",
+        "return bounced >= ALLOWED and",
         "tests/domain/test_guard.py::test_its_bounds_are_exact[10-50-False-delivered]",
     ),
     Mutant(
@@ -83,19 +91,51 @@ MUTANTS: Final = (
         "tests/engine/test_bounce_guard.py::test_every_open_job_of_the_campaign_is_stopped_and_no_other",
     ),
     Mutant(
+        "the bounce guard lets batches bounce",
+        4,
+        "shared/domain/campaigns/bounce_guard.py",
+        "(bool(job.campaign) or job.kind == BATCH)",
+        "bool(job.campaign)",
+        "tests/engine/test_bounce_guard.py::test_a_batch_is_stopped_and_says_so_and_no_other",
+    ),
+    Mutant(
+        "single messages that bounce are told of by nobody",
+        4,
+        "shared/engine/outcome/bounce_guard.py",
+        "            self._look_at_day(job)\n",
+        "            pass\n",
+        "tests/engine/test_bouncing_singles.py::test_the_eleventh_bounce_of_a_day_is_told_once_and_stops_nothing",
+    ),
+    Mutant(
+        "batches that the guard judges count among single messages",
+        4,
+        "shared/domain/campaigns/bounce_guard.py",
+        "job.total <= ALLOWED and not job.test",
+        "job.total > 0 and not job.test",
+        "tests/engine/test_bouncing_singles.py::test_batches_that_the_guard_judges_by_themselves_do_not_count",
+    ),
+    Mutant(
+        "a day's bounces are told once for each bounce",
+        4,
+        "shared/adapters/dynamo/jobs/bouncing.py",
+        '"ConditionExpression": "attribute_not_exists(pk)"}',
+        '"ConditionExpression": "attribute_not_exists(nothing)"}',
+        "tests/contracts/test_bouncing.py::test_a_day_is_noted_once[dynamo]",
+    ),
+    Mutant(
         "stop not looked for between windows",
         4,
         SEND,
-        "if not self._check.passes(lease, control):",
-        "if lease.ledger.seq == 0 and not self._check.passes(lease, control):",
+        "return self._check.passes(lease, control)",
+        "return lease.ledger.seq > 0 or self._check.passes(lease, control)",
         "tests/engine/test_control.py::test_after_a_stop_at_most_a_window_per_lease_goes_out[10]",
     ),
     Mutant(
         "job not looked at after the lease",
         4,
         SEND,
-        "if not self._check.passes(lease, control):",
-        "if lease.ledger.seq > 0 and not self._check.passes(lease, control):",
+        "return self._check.passes(lease, control)",
+        "return lease.ledger.seq == 0 or self._check.passes(lease, control)",
         "tests/engine/test_send.py::test_a_stale_pointer_to_an_inactive_job_makes_no_call[STOPPED-for_slots]",
     ),
     Mutant(
@@ -170,7 +210,7 @@ MUTANTS: Final = (
         "a job is LOGGED by the unknown that is folded",
         7,
         "shared/engine/outcome/fold.py",
-        'self._log(replace(finished, counts={**finished.counts, "unknown": unknown}))',
+        "self._log(replace(finished, counts={**finished.counts, **exact}))",
         "self._log(finished)",
         "tests/engine/test_fold.py::test_figures_that_are_not_folded_do_not_keep_a_job_from_its_end[2]",
     ),
@@ -233,9 +273,9 @@ MUTANTS: Final = (
     Mutant(
         "the stream of small jobs folds nothing",
         7,
-        "shared/adapters/dynamo/jobs/ledgers.py",
-        'if image is not None and ("cells" in image or "l_dirty" in image):',
-        'if image is not None and "cells" in image:',
+        "shared/adapters/dynamo/codec.py",
+        'return "cells" in image or _SMALL + "dirty" in image',
+        'return "cells" in image',
         "tests/dispatch/test_plan.py::test_a_small_job_whose_ledger_has_changed_is_folded_and_ended",
     ),
     Mutant(
@@ -297,6 +337,8 @@ MUTANTS: Final = (
     *LISTS,
     *OPERATORS,
     *CAMPAIGNS,
+    *APPROVALS,
+    *SEALS,
     *CONSOLES,
     *SWITCHES,
     *ACCOUNTS,

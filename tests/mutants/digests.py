@@ -102,8 +102,8 @@ _MADE: Final = (
         "a digest goes to people who have left its policy before",
         11,
         _MAKE,
-        "people |= {key: replace(people[key], skip=reach.code) for key, reach in refused.items()}",
-        "people |= {key: people[key] for key in refused}",
+        "people |= {key: replace(people[key], skip=code) for key, code in codes.items()}",
+        "people |= {key: people[key] for key in codes}",
         f"{_TEST_MAKE}::test_who_is_not_sent_to_is_a_skipped_message",
     ),
     Mutant(

@@ -11,12 +11,39 @@ UPLOADING: Final = "shared/engine/lists/uploading.py"
 READING: Final = "shared/domain/lists/ingest.py"
 TESTS: Final = "tests/engine/test_ingest.py"
 
+BUSY: Final = "tests/attacks/test_an_account_that_keeps_readers_busy.py"
+
 LISTS: Final = (
+    Mutant(
+        "all accounts' exports wait in one line",
+        9,
+        "shared/engine/reports/export.py",
+        "self._queue.send([message(export)], group=account)",
+        "self._queue.send([message(export)])",
+        f"{BUSY}::test_anothers_export_is_made_as_soon_as_a_worker_is_free",
+    ),
+    Mutant(
+        "all accounts' lists wait in one line",
+        9,
+        "shared/engine/lists/uploading.py",
+        "self._queue.send([ingest(upload.campaign, upload.id)], group=upload.account)",
+        "self._queue.send([ingest(upload.campaign, upload.id)])",
+        f"{BUSY}::test_anothers_list_is_read_as_soon_as_a_worker_is_free",
+    ),
+    Mutant(
+        "a list with a recipient is read to its end, whatever it is full of",
+        9,
+        INGEST,
+        "if seen - accepted > MOST_JUNK + accepted:",
+        "if seen - accepted > MOST_JUNK + accepted and False:",
+        "tests/attacks/test_a_list_of_line_feeds.py"
+        "::test_a_list_may_have_as_many_junk_rows_as_recipients_and_a_sheet_full_more[1-20]",
+    ),
     Mutant(
         "a list of junk is read to its end",
         3,
         INGEST,
-        "if seen >= JUNK and not here.counts.accepted:",
+        "if seen >= JUNK and not accepted:",
         "if False:",
         f"{TESTS}::test_a_list_whose_first_rows_are_all_junk_is_read_no_further",
     ),
@@ -24,7 +51,7 @@ LISTS: Final = (
         "a list with many bad rows is read no further",
         3,
         INGEST,
-        "if seen >= JUNK and not here.counts.accepted:",
+        "if seen >= JUNK and not accepted:",
         "if seen >= JUNK:",
         f"{TESTS}::test_a_list_with_valid_rows_among_its_first_is_read_to_its_end",
     ),

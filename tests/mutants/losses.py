@@ -14,6 +14,22 @@ _GROUP: Final = "tests/engine/test_group.py"
 LOSSES: Final = (
     # 3: nothing is lost
     Mutant(
+        "messages that wait for a quota are pointed to all the time",
+        3,
+        "shared/domain/lanes/switches.py",
+        "return replace(self, paused=True)",
+        "return self",
+        "tests/engine/test_quotas.py::test_waiting_costs_no_lease_no_poll_and_no_attempt",
+    ),
+    Mutant(
+        "a lane that was full is not resumed",
+        3,
+        "shared/domain/lanes/switches.py",
+        "return replace(self, resumed_at=max(self.resumed_at, self.full_until))",
+        "return self",
+        "tests/contracts/test_pacer_quotas.py::test_a_full_lane_is_open_again_in_the_next_period[dynamo]",
+    ),
+    Mutant(
         "takeover without a new epoch",
         3,
         PASSES,
@@ -144,9 +160,9 @@ LOSSES: Final = (
     Mutant(
         "the youngest campaign goes first",
         3,
-        "shared/engine/jobs/plan.py",
-        "in sorted(waiting.items()):",
-        "in sorted(waiting.items(), reverse=True):",
+        "shared/domain/campaigns/turns.py",
+        "by_age = sorted(waiting)",
+        "by_age = sorted(waiting, reverse=True)",
         "tests/engine/test_reservation.py::test_the_oldest_job_starts_and_those_of_its_campaign_with_it",
     ),
     Mutant(

@@ -69,7 +69,7 @@ NOTICES: Final = (
     Mutant(
         "hours that summer time skips are hours before",
         6,
-        "shared/domain/notices/zones.py",
+        "shared/domain/hours/zones.py",
         "return (change_of_offset(zone, late * SECOND_MS, early * SECOND_MS),)",
         "return (late * SECOND_MS,)",
         "tests/domain/notices/test_times.py::test_summer_time_moves_what_does_not_exist_forward_and_takes_the_first_of_two",

@@ -11,7 +11,83 @@ PASSES: Final = "shared/domain/jobs/passes.py"
 TRACK: Final = "shared/engine/outcome/track.py"
 TRANSITIONS: Final = "shared/adapters/dynamo/jobs/transitions.py"
 
+_QUOTAS: Final = "tests/domain/test_quotas.py"
+_COUNTED: Final = "tests/contracts/test_pacer_quotas.py"
+
 ONCE: Final = (
+    # 2: no period exceeds its quota
+    Mutant(
+        "a quota is counted and not checked",
+        2,
+        "shared/adapters/dynamo/credentials/quotas.py",
+        "OR {at} <= {self._value(n(units))})",
+        "OR {self._value(n(units))} = {self._value(n(units))} OR {at} >= {at})",
+        f"{_COUNTED}::test_no_more_than_the_quota_is_reserved[dynamo-quotas0]",
+    ),
+    Mutant(
+        "a day of a warm-up takes the full quota",
+        2,
+        "shared/domain/lanes/periods.py",
+        "quota.messages if quota.warmup is None else quota.most(local_day(quota.zone, at))",
+        "quota.messages",
+        f"{_COUNTED}::test_a_day_of_a_warmup_has_its_own_size[dynamo]",
+    ),
+    Mutant(
+        "a credential sends before its warm-up begins",
+        2,
+        "shared/contracts/quotas.py",
+        "if day < 1:\n            return 0",
+        "if day < 1:\n            return None",
+        "tests/engine/test_quotas.py::test_nothing_is_sent_before_a_warmup_begins",
+    ),
+    Mutant(
+        "units beside midnight count against the size of one day",
+        2,
+        "shared/domain/lanes/quotas.py",
+        "named = {_counter(quota, at): most(quota, at) for at in moments}",
+        "named = {_counter(quota, at): most(quota, moments[-1]) for at in moments}",
+        f"{_QUOTAS}::test_beside_midnight_units_count_in_both_days_of_a_warmup",
+    ),
+    Mutant(
+        "units count in the period of this clock only",
+        2,
+        "shared/domain/lanes/quotas.py",
+        "moments = _moments(begin - GUARD, end + GUARD)\n    for quota in spend.quotas:\n        if",
+        "moments = _moments(begin, end)\n    for quota in spend.quotas:\n        if",
+        f"{_QUOTAS}::test_units_beside_the_end_of_a_period_count_in_both",
+    ),
+    Mutant(
+        "the units of a later sum are given back",
+        2,
+        "shared/domain/lanes/quotas.py",
+        'if not x.startswith(_sliding("")) or sliding]',
+        "if x]",
+        f"{_QUOTAS}::test_units_of_a_later_sum_are_not_given_back",
+    ),
+    Mutant(
+        "the units of calls that were not begun stay counted",
+        2,
+        "shared/engine/lane/send.py",
+        "        self._slot_client.give_back(lease.unused)\n        self._release(lease)\n",
+        "        self._release(lease)\n",
+        "tests/engine/test_quotas.py::test_units_of_messages_that_were_stopped_come_back",
+    ),
+    Mutant(
+        "the units of small jobs that others begin stay counted",
+        2,
+        "shared/engine/lane/group.py",
+        "            self._slot_client.give_back(unused)\n",
+        "",
+        "tests/engine/test_quotas.py::test_units_of_small_jobs_that_are_not_begun_come_back",
+    ),
+    Mutant(
+        "the units of messages that a small job leaves out stay counted",
+        2,
+        "shared/engine/lane/group.py",
+        "                self._slot_client.give_back(m.lease.unused)\n",
+        "",
+        "tests/engine/test_quotas.py::test_units_of_what_a_small_job_leaves_out_come_back",
+    ),
     # 1: never handed over again while an attempt's fate is not known
     Mutant(
         "claim without condition",

@@ -15,6 +15,31 @@ SCHEDULES: Final = "shared/engine/intake/schedules.py"
 RECIPIENTS: Final = (
     # 11: who has unsubscribed
     Mutant(
+        "a plain value is a link",
+        9,
+        "shared/domain/content/templates.py",
+        "shown = plain(value) if slot.plain else value",
+        "shown = value",
+        "tests/attacks/test_a_value_that_becomes_a_link.py::test_a_placeholder_says_so_in_each_kind_of_template[html]",
+    ),
+    Mutant(
+        "the text made from HTML forgets that a value is plain",
+        9,
+        "shared/domain/content/templates.py",
+        "{' | plain' if self.plain else ''}",
+        "{''}",
+        "tests/attacks/test_a_value_that_becomes_a_link.py::test_the_text_made_from_html_keeps_values_plain",
+    ),
+    Mutant(
+        "what providers wrote about a person outlives their erasure",
+        9,
+        "shared/adapters/dynamo/erasure/erasing.py",
+        "        if not places:\n            return\n        job, number_",
+        "        if places:\n            return\n        job, number_",
+        "tests/api/test_erasing.py"
+        "::test_what_providers_wrote_about_a_person_is_gone_and_what_they_wrote_of_others_is_not",
+    ),
+    Mutant(
         "a look at a link unsubscribes",
         11,
         PAGES,
@@ -221,8 +246,8 @@ RECIPIENTS: Final = (
         "a list that was read without a look is sent with an offer",
         11,
         "shared/engine/campaigns/campaigns.py",
-        'if current.ready and changes.get("unsubscribe") and not current.unsubscribe:',
-        'if current.uploading and changes.get("unsubscribe") and not current.unsubscribe:',
+        'zones or (bool(changes.get("unsubscribe")) and not current.unsubscribe)',
+        "zones",
         "tests/api/test_unsubscribed.py::test_a_list_that_was_read_without_a_look_is_not_sent_with_an_offer",
     ),
     # 6: one bad row
@@ -241,6 +266,30 @@ RECIPIENTS: Final = (
         "    TemplateKind.SUBJECT: _in_line,\n",
         "    TemplateKind.SUBJECT: None,\n",
         "tests/engine/test_compose.py::test_a_control_character_in_a_subject_alone_becomes_a_space",
+    ),
+    Mutant(
+        "a value that shows nothing takes the place of its default",
+        10,
+        "shared/domain/content/templates.py",
+        "self.default is not None and not seen(value)",
+        "self.default is not None and not value",
+        "tests/domain/test_template_defaults.py::test_a_blank_is_no_value",
+    ),
+    Mutant(
+        "the text made from HTML loses defaults",
+        10,
+        "shared/domain/content/templates.py",
+        'default = "" if self.default is None else',
+        'default = "" if self.plain or self.default is None else',
+        "tests/domain/test_template_defaults.py::test_the_text_made_from_html_keeps_defaults",
+    ),
+    Mutant(
+        "a tag in Markdown is a tag of the message",
+        10,
+        "shared/domain/content/markdown.py",
+        '{"html": False,',
+        '{"html": True,',
+        "tests/domain/test_markdown.py::test_no_text_brings_a_tag_of_its_own",
     ),
     Mutant(
         "a value brings markup along",

@@ -27,7 +27,7 @@ RUNS: Final = (
         "a message is asked about after its time, which sends it",
         1,
         "shared/engine/outcome/resolve.py",
-        "if 0 < loaded.chunk.recipients[index].not_after < self._clock.now() * 1000:",
+        "if 0 < loaded.chunk.recipients[index].not_after < now:",
         "if 0 < loaded.chunk.recipients[index].not_after < 0:",
         "tests/engine/test_resolve.py::test_a_message_past_its_time_is_not_asked_about_when_asking_sends[True]",
     ),

@@ -19,7 +19,41 @@ TURNS: Final = "shared/engine/jobs/campaign_queue.py"
 LOOKED_AT: Final = "tests/engine/test_campaign_queue.py"
 LEAKED: Final = "tests/attacks/test_a_job_that_a_leaked_key_scheduled.py"
 
+ENDLESS: Final = "tests/attacks/test_a_campaign_that_never_ends.py"
+
 SWITCHES: Final = (
+    Mutant(
+        "a campaign keeps a credential for which another account waits",
+        3,
+        GIVING_WAY,
+        "if over and any(",
+        "if over and not any(",
+        f"{ENDLESS}::test_another_accounts_campaign_starts_after_a_turn",
+    ),
+    Mutant(
+        "the account with the oldest campaign is always next",
+        3,
+        "shared/domain/campaigns/turns.py",
+        "key=lambda x: (place.get(x.account, -1), oldest[x.account])",
+        "key=lambda x: (oldest[x.account], len(place))",
+        f"{ENDLESS}::test_many_campaigns_of_an_account_get_the_turns_of_one",
+    ),
+    Mutant(
+        "further lists of a campaign begin while another account waits",
+        3,
+        "shared/engine/jobs/plan.py",
+        'return self.holder in ("", x.campaign) and not waits',
+        'return self.holder in ("", x.campaign)',
+        f"{ENDLESS}::test_list_after_list_of_a_campaign_is_no_longer_turn",
+    ),
+    Mutant(
+        "campaigns of one account end each other's turns",
+        3,
+        "shared/domain/campaigns/turns.py",
+        "and all(job.account != account for job in jobs)",
+        "and bool(jobs)",
+        f"{ENDLESS}::test_a_campaign_keeps_the_credential_from_others_of_its_own_account",
+    ),
     Mutant(
         "the next campaign is not looked at when only retries are left of the first",
         3,
@@ -32,7 +66,7 @@ SWITCHES: Final = (
         "a release during the first tries has all ledgers of the job read",
         3,
         TURNS,
-        "if first is None or not self._may_be_over(job, now):",
+        "if first is None or not (gave_way or self._may_be_over(job, now)):",
         "if first is None:",
         f"{LOOKED_AT}::test_nothing_is_read_of_a_campaign_while_its_first_tries_go_on",
     ),
@@ -40,8 +74,8 @@ SWITCHES: Final = (
         "a campaign that gave way waits for the sweeper",
         3,
         TURNS,
-        "if 0 < seconds <= LONGEST_S:",
-        "if 0 > seconds:",
+        "if seconds > 0:",
+        "if 0 > seconds > 1:",
         f"{LOOKED_AT}::test_the_first_returns_when_its_retry_is_due",
     ),
     Mutant(
@@ -184,16 +218,16 @@ SWITCHES: Final = (
         "a paused credential gives out slots",
         4,
         PACER,
-        'f"attribute_not_exists(paused) AND {asked}',
-        'f"{asked}',
+        '["attribute_not_exists(paused)", asked,',
+        "[asked,",
         f"{SLOTS}::test_a_credential_that_is_paused_gives_no_slots_and_says_so[dynamo]",
     ),
     Mutant(
         "slots are given out at the rate that a worker believes in",
         2,
         PACER,
-        'asked = "attribute_not_exists(#rate)"',
-        'asked = "(attribute_not_exists(#rate) OR attribute_exists(pk))"',
+        'asked = wish.pace.present, "attribute_not_exists(#rate)"',
+        'asked = wish.pace.present, "(attribute_not_exists(#rate) OR attribute_exists(pk))"',
         f"{SLOTS}::test_no_slot_is_given_out_at_a_rate_that_is_not_the_present_one[dynamo]",
     ),
     Mutant(
@@ -216,8 +250,8 @@ SWITCHES: Final = (
         "the pointers of a paused lane go round and round",
         3,
         "shared/engine/lane/send.py",
-        "if released is not None and not lease.paused:",
-        "if released is not None:",
+        "if released is not None and not lease.paused and",
+        "if released is not None and",
         f"{TESTS}::test_a_paused_credential_sends_the_window_in_flight_and_no_more",
     ),
     Mutant(
@@ -272,8 +306,8 @@ SWITCHES: Final = (
         "who throttles for ever keeps its chunks",
         3,
         "shared/domain/jobs/passes.py",
-        "(row >= THROTTLED or passing",
-        "(passing",
+        "row >= THROTTLED or passing",
+        "passing",
         "tests/domain/test_ledger.py::test_a_provider_that_throttles_again_and_again_is_left_without_an_attempt",
     ),
     Mutant(

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from shared.domain.content.streams import Body, whole
-from shared.ports import Response
+from shared.ports import AnswerLost, Response
+from shared.providers._common import INQUIRIES
 
 NOW = 1_790_000_000.0
 
@@ -30,3 +31,9 @@ class FakeHttp:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
+
+
+def insisted(answer: Response | Exception) -> list[Response | Exception]:
+    """Return an answer as often as a question is asked that gets it each time."""
+    lost = isinstance(answer, AnswerLost) or (isinstance(answer, Response) and answer.status >= 500)
+    return [answer] * (INQUIRIES if lost else 1)

@@ -15,7 +15,7 @@ from shared.providers.mailgun.logs import LIMIT, MAX_PAGES
 from shared.providers.mailgun.send import Mailgun
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, target
-from tests.providers.fakes import NOW, Fixed
+from tests.providers.fakes import NOW, Fixed, insisted
 from tests.providers.test_mailgun import SECRET
 from tests.providers.test_mailgun_lookup import LOGS_URL, URL, Pages, event, page
 from tests.providers.test_sendgrid_events import JSON
@@ -102,10 +102,11 @@ def test_logs_that_show_nothing_prove_nothing_and_the_events_decide(answer: Resp
         ([page()], Absent()),
         ([Response(404, {}, b"{}")], Unknown("http_404")),
     ):
-        http = Pages(answer, *pages)
+        about_logs = insisted(answer)
+        http = Pages(*about_logs, *pages)
         assert resolve(http) == finding
-        assert [url.partition("?")[0] for _, url, _, _ in http.requests] == [LOGS_URL, URL]
-    assert resolve(Pages(answer, page()), age=1) == Unknown("too_early")
+        assert [url.partition("?")[0] for _, url, _, _ in http.requests] == [LOGS_URL] * len(about_logs) + [URL]
+    assert resolve(Pages(*about_logs, page()), age=1) == Unknown("too_early")
 
 
 @pytest.mark.parametrize("variables", [json.dumps({REF_ARG: REF, "x": 1}), {REF_ARG: REF}])
@@ -142,8 +143,8 @@ def test_half_of_the_time_is_left_for_the_events() -> None:
             deadlines.append(kwargs["deadline"])
             return super().request(*args, **kwargs)
 
-    resolve(Timed(AnswerLost("read_timeout"), page()))
-    assert deadlines == [NOW + 4, NOW + 8]
+    resolve(Timed(AnswerLost("read_timeout"), logs(), page()))
+    assert deadlines == [NOW + 4, NOW + 4, NOW + 8]
 
 
 class Wild(Pages):

@@ -15,7 +15,7 @@ from shared.providers.mailgun.lookup import LIMIT, MAX_PAGES, RESOLVES_WITHIN, S
 from shared.providers.mailgun.send import Mailgun
 from simulator.run import Simulator
 from tests.providers.contract import CONTENT, FAR, target
-from tests.providers.fakes import NOW, FakeHttp, Fixed
+from tests.providers.fakes import NOW, FakeHttp, Fixed, insisted
 from tests.providers.test_mailgun import SECRET
 from tests.providers.test_sendgrid_events import JSON
 
@@ -178,8 +178,13 @@ def test_an_event_of_ours_that_cannot_be_read_proves_nothing(value: Any) -> None
     ],
 )
 def test_what_befalls_the_question_says_nothing_of_the_attempt(answer: Response | Exception, reason: str) -> None:
-    assert resolve(Events(answer)) == Unknown(reason)
-    assert resolve(Events(page(OTHER), answer)) == Unknown(reason)
+    assert resolve(Events(*insisted(answer))) == Unknown(reason)
+    assert resolve(Events(page(OTHER), *insisted(answer))) == Unknown(reason)
+
+
+@pytest.mark.parametrize("lost", [AnswerLost("read_timeout"), Response(502, {}, b"")])
+def test_a_question_without_an_answer_is_asked_again(lost: Response | Exception) -> None:
+    assert resolve(Events(lost, lost, page(OTHER), lost, page())) == Absent()
 
 
 @pytest.mark.parametrize(

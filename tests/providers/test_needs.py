@@ -23,10 +23,12 @@ NAMES = (*providers(), TEST_CREDENTIAL)
 VENDORS = re.compile(rf"(?<![a-z])({'|'.join(sorted({*providers()} - {'smtp'}))})(?![a-z])", re.IGNORECASE)
 """`smtp` is a protocol, too: as a provider it is a text of its own."""
 ALLOWED = {
+    "functions/api/examples/given.py": "examples of requests in the form of a provider",
     "infra/fitting.py": "a resource that exists in this AWS service only has a length",
     "infra/limits.py": "the same",
     "infra/local/emulated/rights.py": "what AWS itself does for this service, where a request comes in",
     "infra/resources/ses.py": "resources that exist in this AWS service only",
+    "shared/domain/lanes/meanings.py": "codes of providers in words, in one table for all that show them",
 }
 
 

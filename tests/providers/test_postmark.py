@@ -16,7 +16,7 @@ from shared.providers._common import BATCH_REFUSED, JOIN, REF_ARG, SMTPUTF8, TO_
 from shared.providers.postmark.lookup import RESOLVES_WITHIN
 from shared.providers.postmark.send import CODES, MAX_CALL, PER_CALL, Postmark
 from tests.providers.contract import CONTENT, target
-from tests.providers.fakes import NOW, FakeHttp, Fixed
+from tests.providers.fakes import NOW, FakeHttp, Fixed, insisted
 
 TOKEN = "3ab1c2d0-token"
 FULL = Content(
@@ -265,7 +265,8 @@ def test_a_message_in_the_list_was_accepted_and_one_that_is_not_may_have_been(
 ) -> None:
     http = FakeHttp(answer)
     assert postmark(http).resolve(CONTENT, target(0), at=NOW - 60, deadline=NOW + 5) == found
-    ((method, url, headers, body),) = http.requests
+    assert len(http.requests) == len(insisted(answer))
+    method, url, headers, body = http.requests[-1]
     assert (method, headers["X-Postmark-Server-Token"], body) == ("GET", TOKEN, b"")
     query = f"count=50&offset=0&metadata_{REF_ARG}={target(0).ref}"
     assert url == f"https://api.postmarkapp.com/messages/outbound?{query}"

@@ -8,7 +8,7 @@ import resend as sdk
 
 from shared.domain.content.content import Attachment, Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
-from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, OverQuota, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, TO_ARG, digest
 from shared.providers.resend.send import RESOLVES_WITHIN, Resend
@@ -270,8 +270,8 @@ def unverified() -> Rejected:
         (error(409, "resource_locked"), Unknown("resource_locked")),
         (Response(409, {}, HTML), Unknown("http_409")),
         (Response(413, {}, b""), bad("too_large")),
-        (error(429, "daily_quota_exceeded"), down("daily_quota_exceeded")),
-        (error(429, "monthly_quota_exceeded"), down("monthly_quota_exceeded")),
+        (error(429, "daily_quota_exceeded"), OverQuota(1.0)),
+        (error(429, "monthly_quota_exceeded"), OverQuota(1.0)),
         (error(429, "rate_limit_exceeded"), Throttled(1)),
         (Response(429, {}, HTML), Throttled(1)),
         (error(500, "application_error"), Unknown("application_error")),

@@ -29,7 +29,16 @@ from sendgrid.helpers.mail import From as SdkFrom
 
 from shared.domain.content.content import Attachment, Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
-from shared.domain.jobs.outcomes import Accepted, NotStarted, NotTogether, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import (
+    Accepted,
+    NotStarted,
+    NotTogether,
+    Outcome,
+    OverQuota,
+    Rejected,
+    Throttled,
+    Unknown,
+)
 from shared.ports import AnswerLost, NoTime, NotSent, Response, Target
 from shared.providers._common import JOIN, REF_ARG, STANDARD, TO_ARG, digest
 from shared.providers.sendgrid.send import SendGrid
@@ -256,7 +265,7 @@ HTML = b"<html><body>502 Bad Gateway</body></html>"
         (Response(400, {}, b""), Rejected("bad_request", permanent=True)),
         (Response(400, {}, b"[" * 100_000), Rejected("bad_request", permanent=True)),
         (refusal(401, ("authorization required", None)), Rejected("unauthorized", False, provider_down=True)),
-        (refusal(401, ("Maximum credits exceeded", None)), Rejected("credits_exceeded", False, provider_down=True)),
+        (refusal(401, ("Maximum credits exceeded", None)), OverQuota(1.0)),
         (refusal(403, ("access forbidden", None)), Rejected("forbidden", False, provider_down=True)),
         (refusal(403, (UNVERIFIED, "from")), Rejected("sender_not_verified", False, about_message=True)),
         (refusal(402, ("pay", None)), Rejected("payment_required", False, provider_down=True)),

@@ -58,8 +58,14 @@ def test_all_fields_of_the_vendors_document_are_carried_or_refused() -> None:
 
 
 def test_doors_are_found_by_their_providers() -> None:
-    assert [(d.path, d.name) for d in doors()] == [("/v3/mail/send", "sendMailAsSendGrid")]
-    assert doors() == (DOOR,)
+    assert [(d.path, d.name) for d in doors()] == [
+        ("/v3/mail/send", "sendMailAsSendGrid"),
+        ("/email", "sendEmailAsPostmark"),
+        ("/email/batch", "sendBatchAsPostmark"),
+        ("/emails", "sendEmailAsResend"),
+        ("/emails/batch", "sendBatchAsResend"),
+    ]
+    assert doors()[0] is DOOR
 
 
 def test_all_that_the_vendors_sdk_can_write_is_read() -> None:
@@ -182,7 +188,7 @@ def test_a_blank_body_beside_a_template_is_left_out() -> None:
 
 
 def test_refusals_have_the_form_of_the_vendors_document() -> None:
-    found = DOOR.refused(DoorRefusal("validation_failed", 422, Uncarried(*_faults()).faults, "/errors#x"))
+    found = DOOR.voice.refused(DoorRefusal("validation_failed", 422, Uncarried(*_faults()).faults, "/errors#x"))
     assert json.loads(found) == {
         "errors": [
             {"message": "One.", "field": "a.b", "help": "/errors#x"},
@@ -190,7 +196,7 @@ def test_refusals_have_the_form_of_the_vendors_document() -> None:
         ]
     }
     statuses = [("from_not_allowed", 422), ("validation_failed", 422), ("not_found", 404), ("try_again", 503)]
-    assert [DOOR.status(*x) for x in statuses] == [403, 400, 404, 503]
+    assert [DOOR.voice.status(*x) for x in statuses] == [403, 400, 404, 503]
 
 
 def _faults() -> list[Any]:

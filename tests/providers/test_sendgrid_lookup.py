@@ -10,7 +10,7 @@ from shared.providers._common import REF_ARG
 from shared.providers.sendgrid.lookup import MAX_READ, RESOLVES_WITHIN
 from shared.providers.sendgrid.send import SendGrid
 from tests.providers.contract import CONTENT, target
-from tests.providers.fakes import NOW, Fixed
+from tests.providers.fakes import NOW, Fixed, insisted
 from tests.providers.test_mailgun_lookup import Pages
 from tests.providers.test_vendor_documents import FOLDER, faults, strict
 
@@ -112,7 +112,7 @@ def test_an_address_that_is_more_than_a_word_is_not_asked_about(address: str) ->
     ],
 )
 def test_a_failed_answer_proves_nothing(answer: Response | Exception, reason: str) -> None:
-    assert resolve(Pages(answer)) == Unknown(reason)
+    assert resolve(Pages(*insisted(answer))) == Unknown(reason)
 
 
 @pytest.mark.parametrize("answer", [Response(403, {}, b"{}"), Response(404, {}, b"{}"), Response(200, {}, b"7")])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, OverQuota, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response
 from shared.providers._common import BATCH_REFUSED
 from shared.providers.ses.send import ENTRIES, ERRORS
@@ -45,14 +45,9 @@ HTML = b"<html><body>502 Bad Gateway</body></html>"
         (error(429, "TooManyRequestsException", "Maximum sending rate exceeded."), Throttled(1.0)),
         (error(429, "TooManyRequestsException", retry_after="7"), Throttled(7.0)),
         (Response(429, {}, HTML), Throttled(1.0)),
-        (
-            error(429, "TooManyRequestsException", "Daily message quota exceeded."),
-            down("daily_quota_exceeded", by_text=True),
-        ),
-        (
-            error(400, "LimitExceededException", "Daily sending quota exceeded."),
-            down("daily_quota_exceeded", by_text=True),
-        ),
+        (error(429, "TooManyRequestsException", "Daily message quota exceeded."), OverQuota(1.0)),
+        (error(400, "LimitExceededException", "Daily sending quota exceeded."), OverQuota(1.0)),
+        (error(400, "MessageRejected", "Daily sending quota exceeded."), down("daily_quota_exceeded", by_text=True)),
         (error(400, "LimitExceededException", "Too many."), Throttled(1.0)),
         (error(400, "ThrottlingException", "Rate exceeded"), Throttled(1.0)),
         (error(400, "AccountSuspendedException"), down("account_suspended")),
@@ -109,7 +104,7 @@ def test_each_entry_has_a_separate_outcome() -> None:
         "TEMPLATE_DOES_NOT_EXIST": other("template_not_found"),
         "ACCOUNT_SUSPENDED": down("account_suspended"),
         "ACCOUNT_THROTTLED": Throttled(1.0),
-        "ACCOUNT_DAILY_QUOTA_EXCEEDED": down("daily_quota_exceeded"),
+        "ACCOUNT_DAILY_QUOTA_EXCEEDED": OverQuota(1.0),
         "INVALID_SENDING_POOL_NAME": down("invalid_sending_pool"),
         "ACCOUNT_SENDING_PAUSED": down("sending_paused"),
         "CONFIGURATION_SET_SENDING_PAUSED": down("sending_paused"),

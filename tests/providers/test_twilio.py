@@ -14,7 +14,7 @@ from twilio.rest import Client
 from shared import contracts
 from shared.bootstrap import Deployment
 from shared.contracts import Credential, Settings
-from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Rejected, Throttled, Unknown
+from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, OverQuota, Rejected, Throttled, Unknown
 from shared.ports import AnswerLost, NoTime, NotSent, Response
 from shared.providers import registry
 from shared.providers.registry import Needs
@@ -332,6 +332,7 @@ def other(code: str) -> Rejected:
         (Response(413, {}, HTML), bad("too_large")),
         (error(429, 20429), Throttled(1)),
         (error(400, 14107), Throttled(1)),
+        (error(400, 63038), OverQuota(1.0)),
         (error(403, 20429), Throttled(1)),
         (Response(429, {}, HTML), Throttled(1)),
         (error(500, 20500), Unknown("http_500")),

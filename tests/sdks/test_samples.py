@@ -19,6 +19,7 @@ from tools.sdks import __main__ as sdks
 from tools.sdks.document import operations as of_sdks
 from tools.wheel import ROOT
 
+FORM = "application/x-www-form-urlencoded"
 DOCUMENT = json.loads(FILE.read_text("utf-8"))
 SAMPLES = list(samples())
 PROOFS = {
@@ -66,9 +67,13 @@ def test_curl_calls_the_operation_with_its_example() -> None:
         request = Request("x", asked, tuple(parts.strip("/").split("/")), {}, {}, b"", parts.endswith("/"))
         route, _ = find(ROUTES, request)
         assert (route.method, route.path) == (method, path)
-        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-        body = json.loads(words[words.index("-d") + 1]) if "-d" in words else None
-        assert body == content.get("example")
+        content = operation.get("requestBody", {}).get("content", {})
+        data = [words[i + 1] for i, word in enumerate(words) if word == "-d"]
+        if form := content.get(FORM):
+            assert dict(x.split("=", 1) for x in data) == form["example"]
+        else:
+            known = content.get("application/json", {})
+            assert [json.loads(x) for x in data] == ([known["example"]] if "example" in known else [])
 
 
 def test_each_way_to_prove_who_calls_is_in_every_language() -> None:

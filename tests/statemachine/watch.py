@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from shared.domain.campaigns.bounce_guard import singles_of
 from shared.domain.ids import Ref
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.feedback import HARD, SOFT, ProviderEventKind
@@ -355,7 +356,8 @@ class Watch:
         for job in self.jobs.values():
             if self._waits_for_stats(job):
                 continue
-            for k, v in stats_of([job.counts[k] for k in COUNT_KEYS]).items():
+            figures = [job.counts[k] for k in COUNT_KEYS]
+            for k, v in (stats_of(figures) | singles_of(job, figures)).items():
                 expected[k] = expected.get(k, 0) + v
             for c, provider in zip(job.route, job.providers, strict=True):
                 for k, v in zip(BY_KEYS, job.by[c], strict=True):

@@ -4,7 +4,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 
-from functions.api.html_name import BODY, with_html
+from functions.api.jobs.hours import WHAT, SendingHours
+from functions.api.other_names import BODY, with_html
 from functions.api.requests import Channel, FileSize, HowSaid, Line, Text
 from shared.web.inputs import LINE, Input, Moment, Query
 
@@ -77,6 +78,7 @@ class NewCampaign(Input):
     unsubscribe: bool = Field(
         default=True, description="E-mail: offer one-click unsubscription, and leave out who has used it."
     )
+    hours: SendingHours | None = Field(None, description=WHAT)
 
     @model_validator(mode="after")
     def _one(self) -> "NewCampaign":
@@ -93,6 +95,13 @@ class CampaignChange(Input):
     name: Name | None = None
     credential_id: Id | None = Field(None, description="Only as long as there is no list.")
     unsubscribe: bool | None = None
+    hours: (
+        Annotated[
+            Annotated[SendingHours, Tag("<hours>")] | Annotated[Literal["any"], Tag("<any>")],
+            Discriminator(lambda given: "<any>" if isinstance(given, str) else "<hours>"),
+        ]
+        | None
+    ) = Field(None, description="For lists that are sent from now on. `any`: at any time, as by default.")
 
 
 class NewSaying(Input):

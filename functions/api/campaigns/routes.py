@@ -7,6 +7,7 @@ from functions.api.campaigns.requests import CampaignChange, NewCampaign, NewSay
 from functions.api.campaigns.rules import chosen, message_of, owned, refused, state
 from functions.api.campaigns.views import CampaignPage, CampaignView, Deleted, campaign_item, campaign_view
 from functions.api.declined import accepted
+from functions.api.jobs.hours import SendingHours, hours_of
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
@@ -27,7 +28,7 @@ def create(call: Call[Nothing, NewCampaign]) -> Answer:
         made = _campaign(call)
     except Problem as problem:
         return repeat_or_raise(call, 201, problem)
-    answer = campaign_view(made, "draft").model_dump_json()
+    answer = campaign_view(made, "draft", now_of(call)).model_dump_json()
     found = call.services.campaigns().control.create(made, record_of(call, answer), by=call.key.id)
     if isinstance(found, Replay | Mismatch):
         return repeated(found, 201)
@@ -61,6 +62,7 @@ def _campaign(call: Call[Nothing, NewCampaign]) -> Campaign:
         template=stored.id if stored else "",
         template_version=stored.version if stored else 0,
         unsubscribe=body.unsubscribe and channel_of(channel).offers_links,
+        hours=hours_of(body.hours),
         updated_at=now,
     )
 
@@ -103,6 +105,8 @@ def change(call: Call[Nothing, CampaignChange]) -> Answer:
     if body.unsubscribe is not None:
         _may_offer(campaign.channel, body.unsubscribe)
         changes["unsubscribe"] = body.unsubscribe and channel_of(campaign.channel).offers_links
+    if body.hours is not None:
+        changes["hours"] = body.hours.hours() if isinstance(body.hours, SendingHours) else None
     return _changed(call, campaign, **changes)
 
 
@@ -130,7 +134,7 @@ def _changed(call: Call[Any, Any], campaign: Campaign, **changes: Any) -> Answer
 
 
 def _shown(call: Call[Any, Any], campaign: Campaign) -> Answer:
-    return campaign_view(campaign, state(call, campaign)).answer()
+    return campaign_view(campaign, state(call, campaign), now_of(call)).answer()
 
 
 def delete(call: Call[Nothing, Nothing]) -> Answer:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from functions.api.call import Call
 from functions.api.campaigns.requests import NoticeSaying, Saying
-from functions.api.declined import accepted
+from functions.api.declined import accepted, overspent
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
 from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.lookup import channel_of
@@ -70,6 +70,8 @@ def refused(found: Refused | Refusal) -> Problem:
         return Problem(found.value)
     if found.reason is Reason.TOO_LATE:
         return invalid("scheduled_at", "Choose a time within 30 days of the upload.")
+    if found.excess is not None:
+        return overspent(found.excess)
     detail = found.errors[0][1] if found.reason is Reason.CREDENTIAL_NOT_FOUND else ""
     return Problem(found.reason.value, detail, found.errors)
 

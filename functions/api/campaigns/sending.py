@@ -18,7 +18,7 @@ from functions.api.campaigns.sending_views import (
 )
 from functions.api.campaigns.views import CampaignView, campaign_view
 from functions.api.declined import accepted
-from functions.api.jobs.log_views import LogLineView
+from functions.api.jobs.log_views import LogLineView, log_line_views
 from functions.api.jobs.logs import wanted_by
 from functions.api.jobs.routes import not_now, seen
 from functions.api.requests import LogQuery, Retry
@@ -28,10 +28,10 @@ from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs.job import Job
 from shared.domain.recipients import reader
-from shared.engine.campaigns.campaigns import Refused
+from shared.engine.campaigns.campaigns import Refused, Sent, WaitsForApproval
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.engine.lists.list_jobs import Order
-from shared.engine.reports.message_log import Filter, LogLine
+from shared.engine.reports.message_log import Filter
 from shared.ports import Mismatch, Replay
 from shared.web import cursors
 from shared.web.http import Answer
@@ -45,27 +45,30 @@ def send(call: Call[Nothing, Send]) -> Answer:
     campaign = owned(call)
     key, fingerprint = idempotency_key(call), fingerprint_of(call)
     try:
-        found = _sent(call, campaign, key, fingerprint)
+        return _sent(call, campaign, key, fingerprint)
     except Problem as problem:
         return repeat_or_raise(call, 202, problem)
-    if isinstance(found, Replay | Mismatch):
-        return repeated(found, 202)
-    return found
 
 
-def _sent(call: Call[Nothing, Send], campaign: Campaign, key: str, fingerprint: str) -> Answer | Replay | Mismatch:
+def _sent(call: Call[Nothing, Send], campaign: Campaign, key: str, fingerprint: str) -> Answer:
     intake = call.services.intake
     accepted(intake.sendable(campaign))
     begin = accepted(intake.begin_at(call.body.scheduled_at))
     order = Order(call.body.rate, begin, key, fingerprint, call.key.id)
     found = call.services.campaigns().control.send(campaign, order)
+    return sent_answer(campaign, found)
+
+
+def sent_answer(campaign: Campaign, found: Sent | WaitsForApproval | Replay | Mismatch | Refused | None) -> Answer:
+    """Return the answer to a call that sends a list, or has it wait; Problem if it does neither."""
     if found is None:
         raise missing("campaign", campaign.id)
     if isinstance(found, Refused):
         raise refused(found)
     if isinstance(found, Replay | Mismatch):
-        return found
-    return Answer(202, found.answer, {"Location": f"/jobs/{found.job.id}"})
+        return repeated(found, 202)
+    place = f"/jobs/{found.job.id}" if isinstance(found, Sent) else f"/campaigns/{found.campaign.id}"
+    return Answer(202, found.answer, {"Location": place})
 
 
 def stop(call: Call[Nothing, Nothing]) -> Answer:
@@ -120,7 +123,7 @@ def override(call: Call[Nothing, Nothing]) -> Answer:
     found = call.services.campaigns().control.override_guard(campaign, by=call.key.id)
     if found is None:
         raise missing("campaign", campaign.id)
-    return campaign_view(found, state(call, found)).answer()
+    return campaign_view(found, state(call, found), now_of(call)).answer()
 
 
 def stats(call: Call[Nothing, Nothing]) -> Answer:
@@ -151,7 +154,8 @@ def messages(call: Call[LogQuery, Nothing]) -> Answer:
         job = there.get(campaign.jobs[at])
         if job is not None:
             found, after = call.services.logs.lines(job, wanted, start=place, limit=query.limit - len(items))
-            items += [_message(job.id, x) for x in found]
+            views = log_line_views(job, found, call.services.suppressions, call.services.records)
+            items += [_message(job.id, x) for x in views]
             if after is not None:
                 return _page(items, (at, *after))
         at, place = at + 1, (0, 0)
@@ -171,8 +175,8 @@ def _page(items: list[MessageView], after: tuple[int, int, int] | None) -> Answe
     return MessagePage(items=items, next_cursor=cursor).answer()
 
 
-def _message(job: str, line: LogLine) -> MessageView:
-    return MessageView.model_construct(job_id=job, **dict(LogLineView.model_validate(line)))
+def _message(job: str, line: LogLineView) -> MessageView:
+    return MessageView.model_construct(job_id=job, **dict(line))
 
 
 def _key(campaign: Campaign, recipient: str | None) -> str:
@@ -183,7 +187,16 @@ def _key(campaign: Campaign, recipient: str | None) -> str:
     return recipient if isinstance(found, reader.RecipientFault) else found[1]
 
 
-_NOT_NOW: Final = ("not_found", "account_suspended", "job_in_progress", "stopping", "expired", "sender_removed")
+NOT_SENT: Final = (
+    *("account_suspended", "channel_not_open", "credential_not_found", "upload_in_progress", "no_list"),
+    *("missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
+    *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard", "country_not_allowed", "quota_exceeded"),
+)
+"""Why a list is not sent."""
+_NOT_NOW: Final = (
+    *("not_found", "account_suspended", "job_in_progress", "stopping", "expired", "sender_removed"),
+    "quota_exceeded",
+)
 
 ROUTES: Final = section(
     "Campaigns",
@@ -193,15 +206,12 @@ ROUTES: Final = section(
         name="sendCampaign",
         summary="Send the list that is read",
         description="It becomes a job. Another list of the same campaign runs beside it; another campaign's jobs wait "
-        "for the credential, the oldest first.",
+        "for the credential, the oldest first. If the account asks for approval of such a list, it only waits: "
+        "`waiting_for` is then `approval`, and there is no job yet.",
         scope=Scope.SEND,
         handler=send,
         answers={202: SentList},
-        problems=(
-            *("not_found", "account_suspended", "channel_not_open", "credential_not_found", "upload_in_progress"),
-            *("no_list", "missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
-            *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard"),
-        ),
+        problems=("not_found", *NOT_SENT),
         idempotent=True,
     ),
     Route(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -11,15 +12,20 @@ from shared.domain.campaigns.campaign import Campaign
 from shared.domain.times import Millis
 from shared.web.views import Time, View, moment
 
+LATER: Final = ("scheduled", "hours")
+"""Waits of jobs that begin at a time that is known."""
+
 
 class SentList(View):
-    """A list that has become a job."""
+    """A list that has become a job, or waits for approval."""
 
     campaign_id: str
-    job_id: str
-    state: str
+    job_id: str = Field(description="Of a list that waits: the id of its job, once it is approved.")
+    state: str = Field(description="The job's; `WAITING`: there is none until the list is approved.")
     recipients: int
     skipped: int
+    waiting_for: Literal["approval"] | None = Field(None, description="Only of a list that waits.")
+    approval_id: str | None = Field(None, description="Only of a list that waits: names exactly what waits.")
 
 
 class CampaignJobs(View):
@@ -126,10 +132,10 @@ def _eta(jobs: Sequence[JobView]) -> datetime | None:
     time begins then, or after them.
     """
     going = [(x.eta, timedelta(seconds=_left(x) / x.rate), x) for x in jobs if x.eta is not None and x.rate]
-    running = [(eta, needs) for eta, needs, x in going if x.waiting_for != "scheduled"]
+    running = [(eta, needs) for eta, needs, x in going if x.waiting_for not in LATER]
     end = _end(running) if running else None
     for eta, needs, x in sorted(going, key=lambda found: found[0] - found[1]):
-        if x.waiting_for == "scheduled":
+        if x.waiting_for in LATER:
             end = max(end, eta - needs) + needs if end is not None else eta
     return end
 

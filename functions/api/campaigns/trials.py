@@ -56,9 +56,10 @@ def try_out(call: Call[Nothing, TestMessage]) -> Answer:
     wait = services.trials.take(call.key.namespace)
     if wait is not None:
         raise Problem("too_many_tests", headers={"Retry-After": str(max(1, math.ceil(wait)))})
-    stored = call.services.acceptor.accept(request)
-    if isinstance(stored, Replay | Mismatch):
-        return repeated(stored, 202)
+    found = call.services.acceptor.accept(request)
+    if isinstance(found, Replay | Mismatch):
+        return repeated(found, 202)
+    stored = accepted(found)
     return Answer(202, stored.answer, {"Location": f"/jobs/{stored.job.id}"})
 
 
@@ -88,7 +89,7 @@ ROUTES: Final = section(
         answers={202: AcceptedBatch},
         problems=(
             *("not_found", "account_suspended", "channel_not_open", "credential_not_found", "from_missing"),
-            *("from_not_allowed", "no_valid_recipient", "too_many_tests"),
+            *("from_not_allowed", "no_valid_recipient", "too_many_tests", "country_not_allowed", "quota_exceeded"),
         ),
         idempotent=True,
     ),

@@ -5,12 +5,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from functions.api.campaigns.approval_views import ApprovalView, DecisionView, approval_view, decision_view
+from functions.api.jobs.hours import SendingHoursView, hours_view
 from shared.domain.campaigns.campaign import Campaign, Message, StoredTemplate
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, variables
 from shared.domain.namespaces import KeyKind, kind_of
 from shared.domain.notices.notifier import METHODS
+from shared.domain.times import Millis
 from shared.web.views import Stamp, Time, View, moment
 
 
@@ -50,11 +53,13 @@ class CampaignItem(View):
     template_id: str | None = Field(description="The stored template that it was copied from.")
     template_version: int | None
     unsubscribe: bool
+    hours: SendingHoursView | None = Field(description="When its messages are sent; null: at any time.")
     bounce_guard: bool = Field(description="Whether too many hard bounces stop it.")
     uploading: str | None = Field(description="The upload that is being read.")
     upload_id: str | None = Field(description="The list that is read and not sent yet.")
     columns: list[str] = Field(description="Of that list.")
     jobs: list[str] = Field(description="The lists that were sent, oldest first.")
+    waiting_for: Literal["approval"] | None = Field(description="Why its unsent list waits.")
     created_at: Time
     updated_at: Time
 
@@ -68,6 +73,8 @@ class CampaignView(CampaignItem):
         "`recipient`."
     )
     missing: list[str] = Field(description="Variables for which its list has no column; it is not sent until it fits.")
+    approval: ApprovalView | None = Field(description="The request for approval of its unsent list.")
+    decision: DecisionView | None = Field(description="The end of the last request, until the campaign changes.")
 
 
 class CampaignPage(View):
@@ -133,13 +140,15 @@ def campaign_item(x: Campaign, state: str) -> CampaignItem:
     return CampaignItem(**_fields(x, state))
 
 
-def campaign_view(x: Campaign, state: str) -> CampaignView:
+def campaign_view(x: Campaign, state: str, now: Millis) -> CampaignView:
     """Return a campaign as clients see it."""
     return CampaignView(
         **_fields(x, state),
         template=SayingView(**_saying(x.message)),
         variables=list(x.lacks(())),
         missing=list(x.missing),
+        approval=approval_view(x, now),
+        decision=decision_view(x),
     )
 
 
@@ -155,11 +164,13 @@ def _fields(x: Campaign, state: str) -> dict[str, object]:
         "template_id": x.template or None,
         "template_version": x.template_version or None,
         "unsubscribe": x.unsubscribe,
+        "hours": hours_view(x.hours),
         "bounce_guard": not x.guard_off,
         "uploading": x.uploading or None,
         "upload_id": x.ready or None,
         "columns": list(x.columns),
         "jobs": list(x.jobs),
+        "waiting_for": "approval" if x.waiting else None,
         "created_at": moment(x.created_at),
         "updated_at": moment(x.updated_at or x.created_at),
     }

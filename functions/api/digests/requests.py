@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field
 
+from functions.api.jobs.hours import SendingHours, hours_of
 from functions.api.requests import Channel, Line
 from shared.domain.channels.email import EMAIL
 from shared.domain.digests.events import MAX_KEY
@@ -96,15 +97,20 @@ class DigestPolicyBody(Input):
         "to the provider then carries one recipient, instead of all who get the same events.",
     )
 
+    hours: SendingHours | None = Field(
+        None, description="Digests are sent only within these hours, except those of urgent events."
+    )
+
     @property
     def settings(self) -> dict[str, Any]:
         """All but address and route, by the names of `DigestPolicy`. A field that was left out has its default."""
-        given = self.model_dump(exclude={"from_", "route"})
+        given = self.model_dump(exclude={"from_", "route", "hours"})
         if "near" not in self.model_fields_set:
             given["near"] = min(self.near, self.window)
         if "max_age" not in self.model_fields_set:
             given["max_age"] = max(self.max_age, self.window)
-        return {name: "" if value is None else value for name, value in given.items()}
+        texts = {name: "" if value is None else value for name, value in given.items()}
+        return {**texts, "hours": hours_of(self.hours)}
 
 
 class DigestQuery(Paging):

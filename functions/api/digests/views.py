@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from functions.api.campaigns.preview_views import SmsView, sms_view
 from functions.api.campaigns.views import mailbox_text
+from functions.api.jobs.hours import SendingHoursView, hours_view
 from shared.domain.content.content import Content
 from shared.domain.digests.window import WindowState
 from shared.web.views import Stamp, StampOrNull, TextOrNull, View, or_none
@@ -69,6 +70,7 @@ class DigestPolicyView(View):
     timezone: str
     retention: int
     unsubscribe: bool
+    hours: Annotated[SendingHoursView | None, BeforeValidator(hours_view)] = Field(description="Null: at any time.")
     created_at: Stamp
     saved_at: Stamp = Field(description="When this version was made.")
 

@@ -60,6 +60,19 @@ const Posthaste = () => ({
       });
       return React.createElement(Original, props);
     },
+    // The component itself draws only what is in the window once there are many: the browser's search misses the rest,
+    // and a link's operation moves after it is drawn.
+    operations: (_, { React }) => ({ getComponent, specSelectors, ...props }) => {
+      const [Tag, Operation] = [getComponent("OperationTag"), getComponent("OperationContainer", true)];
+      const row = (tag) => (item) => React.createElement(Operation, {
+        key: `${item.get("path")}-${item.get("method")}`, tag, op: item,
+        specPath: item.get("specPath"), path: item.get("path"), method: item.get("method"),
+      });
+      const group = ([tag, tagObj]) => React.createElement(
+        Tag, { key: tag, tag, tagObj, getComponent, specUrl: specSelectors.url(), ...props },
+        React.createElement("div", { className: "operation-tag-content" }, tagObj.get("operations").map(row(tag)).toArray()));
+      return React.createElement("div", null, specSelectors.taggedOperations().entrySeq().map(group).toArray());
+    },
     responses: (Original, { React, specSelectors }) => (props) => {
       const name = specSelectors.specJson().getIn(["paths", props.path, props.method, "operationId"]);
       const answers = React.createElement(Original, props);

@@ -23,6 +23,8 @@ const samplesOf = (method, path, operation, values = {}) => {
   if (notifier) curl.push(`-u "$${LOGIN[0]}:$${LOGIN[1]}"`);
   if (body !== undefined) curl.push("-H 'Content-Type: application/json'");
   if (keyed) curl.push("-H 'Idempotency-Key: order-4711'");
+  const form = operation.requestBody?.content["application/x-www-form-urlencoded"]?.example || {};
+  for (const [field, text] of Object.entries(form)) curl.push(`-d "${field}=${text}"`);
   if (body !== undefined) curl.push(`-d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`);
   const samples = [{ label: "curl", source: curl.join(" \\\n  ") + "\n" }];
   const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));

@@ -21,6 +21,7 @@ NOTIFIER: Final = "clinic-1"
 PROGRAM: Final = "vaccination"
 PREFIX: Final = "acme/"
 ADDRESS: Final = "ann@example.org"
+APPROVAL: Final = "5b7c1f0e9d3a48267c1b0f5e9d3a4826"
 LINK: Final = "kO3vJ8Qm2xT5"
 """The token of a link."""
 RANGE: Final = "20261123000000-20261124000000"
@@ -72,6 +73,8 @@ def values(path: str) -> dict[str, str]:
     return {**PATHS, "id": OF_RESOURCES.get(resource, JOB)}
 
 
+_POSTMARK: Final = {"From": "news@example.com", "To": ADDRESS, "Subject": "Your order", "TextBody": "It is on its way."}
+_RESEND: Final = {"from": "news@example.com", "to": ADDRESS, "subject": "Your order", "text": "It is on its way."}
 BODIES: Final[Mapping[str, Any]] = {
     "changeCampaign": {"name": "October, second try"},
     "putCampaignTemplate": _SAYS,
@@ -120,5 +123,9 @@ BODIES: Final[Mapping[str, Any]] = {
     "createProgram": {"name": PROGRAM, "steps": [{"template_id": TEMPLATE, "offset_days": 28}]},
     "putProgram": {"steps": [{"template_id": TEMPLATE, "offset_days": 21}]},
     "putSuppression": {"reason": "asked by telephone"},
+    "sendEmailAsPostmark": _POSTMARK,
+    "sendBatchAsPostmark": [_POSTMARK],
+    "sendEmailAsResend": _RESEND,
+    "sendBatchAsResend": [_RESEND],
 }
 """Operation → the example of its body."""

@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 from functions.api.views import Counts
 from shared.domain.hooks import fields
 from shared.domain.hooks.fields import EXAMPLE_TIME, AmountByState, HookBody
-from shared.domain.hooks.kinds import DEPLOYMENT_KINDS, HookKind
+from shared.domain.hooks.kinds import ACCOUNT_KINDS, DEPLOYMENT_KINDS, HookKind
 from shared.domain.jobs.states import MessageState
 from shared.web.views import Time, View
 
@@ -53,7 +53,7 @@ class HookPage:
     @property
     def operators_only(self) -> bool:
         """Tell whether only an endpoint of the deployment may name it."""
-        return self.kind in DEPLOYMENT_KINDS and self.kind is not HookKind.CAMPAIGN_HALTED
+        return self.kind in DEPLOYMENT_KINDS - ACCOUNT_KINDS
 
     def example(self) -> dict[str, Any]:
         """Return an example of its body."""
@@ -125,6 +125,18 @@ PAGES: Final = (
         fields.HALT,
         {"counts": {**_COUNTS, "queued": 2000, "sent": 943, "failed": 57}},
     ),
+    HookPage(
+        HookKind.APPROVAL_ASKED,
+        "A list waits for the approval of another key or person.",
+        fields.APPROVAL,
+        {},
+    ),
+    HookPage(
+        HookKind.APPROVAL_DECIDED,
+        "A list that waited was approved or refused, or the one who asked has withdrawn the request.",
+        fields.DECISION,
+        {},
+    ),
     HookPage(HookKind.UPLOAD_FINISHED, "An uploaded list is read, or it cannot be used.", fields.UPLOAD, {}),
     HookPage(HookKind.DIGEST_CLOSED, "A window of digest events is closed.", fields.WINDOW, {}),
     HookPage(HookKind.NOTICE_UPDATED, "A notice has a new status, or a record was rejected.", fields.UPDATE, {}),
@@ -142,6 +154,19 @@ PAGES: Final = (
         {"scope": "campaigns", "reason": "one_click"},
     ),
     HookPage(HookKind.TEXT_RECEIVED, "Somebody has written a text to a number of the account.", fields.TEXT, {}),
+    HookPage(HookKind.KEY_EXPIRING, "An API key that is used ends within 14 days, 7 days or a day.", fields.KEY, {}),
+    HookPage(
+        HookKind.QUOTA_REACHED,
+        "80 or 100 percent of a limit of the day is used. Operators' endpoints get it for all accounts.",
+        fields.QUOTA,
+        {},
+    ),
+    HookPage(
+        HookKind.ACCOUNT_BOUNCING,
+        "Too many single messages of a day have bounced. Operators' endpoints get it for all accounts.",
+        fields.BOUNCING,
+        {},
+    ),
     HookPage(HookKind.BREAKER_OPENED, "A circuit breaker has opened: its credential is not used.", fields.BREAKER, {}),
     HookPage(HookKind.BREAKER_CLOSED, "A circuit breaker has closed.", fields.BREAKER, {"state": "CLOSED"}),
     HookPage(HookKind.ALARM_CHANGED, "An alarm of the deployment has changed its state.", fields.ALARM, {}),

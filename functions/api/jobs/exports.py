@@ -9,15 +9,13 @@ from pydantic import Field
 from functions.api.call import Call
 from functions.api.jobs.routes import Handler, owned
 from shared.domain.accounts import Scope
-from shared.domain.exports import ExportState
+from shared.domain.exports import LINK_SECONDS, ExportState
 from shared.domain.jobs.job import Job
 from shared.web.http import Answer
 from shared.web.problems import Problem
 from shared.web.routing import Nothing, Route, section
 from shared.web.views import Time, View
 
-LINK_SECONDS: Final = 900
-"""How long a file can be begun to be fetched; asking again gives another link."""
 RETRY_AFTER: Final = 3
 """Seconds a client is asked to wait while an export is made: a part takes as long."""
 
@@ -60,10 +58,9 @@ def answer(call: Call[Nothing, Nothing], kind: str, name: str, jobs: Sequence[Jo
     if export.state is ExportState.PREPARING:
         view = ExportPreparing(state="preparing", progress=round(export.progress, 4), as_of=as_of)
         return view.answer(202, {"Retry-After": str(RETRY_AFTER)})
-    filename = f"{kind}-{name}-{as_of:%Y%m%dT%H%M%SZ}.csv"
     ready = ExportReady(
         state="ready",
-        url=services.files.link(export.blob, filename=filename, seconds=LINK_SECONDS),
+        url=services.files.link(export.blob, filename=export.filename(kind), seconds=LINK_SECONDS),
         expires_at=datetime.fromtimestamp(now + LINK_SECONDS, UTC),
         rows=export.rows,
         as_of=as_of,

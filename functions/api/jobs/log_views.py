@@ -1,17 +1,26 @@
 """Single messages and their attempts, as clients read them."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
+from functions.api.views import SuppressionView, suppression_view
+from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import MessageState, Status
-from shared.web.views import Stamp, StampOrNull, TextOrNull, Time, View, moment
+from shared.engine.reports.explained import Listed, explained
+from shared.engine.reports.message_log import LogLine
+from shared.ports import Records, SuppressionList
+from shared.web.views import Meaning, Stamp, StampOrNull, TextOrNull, Time, View, moment
 
 
 def _of_seconds(at: int) -> datetime:
     """Return a time of Unix seconds."""
     return moment(at * 1000)
+
+
+MEANS: Final = "The code in words, for people; null if it is not known."
 
 
 class ProviderWord(View):
@@ -20,6 +29,7 @@ class ProviderWord(View):
     word: str
     at: Annotated[Time, BeforeValidator(_of_seconds)]
     code: TextOrNull
+    meaning: Meaning = Field(validation_alias=AliasChoices("code"), description=MEANS)
     detail: TextOrNull = Field(description="The text that the provider gave, cut, without addresses.")
 
 
@@ -31,6 +41,7 @@ class AttemptView(View):
     at: Stamp = Field(validation_alias="at_ms")
     outcome: str = Field(description="accepted, refused, invalid, not_sent or unknown.")
     code: TextOrNull
+    meaning: Meaning = Field(validation_alias=AliasChoices("code"), description=MEANS)
     detail: TextOrNull = Field(description="The text that the provider gave when it refused, cut.")
     provider_message_id: TextOrNull
     feedback: list[ProviderWord] = Field(validation_alias="words")
@@ -57,11 +68,33 @@ class LogLineView(View):
     error: str | None = Field(
         description="Why it is in this state: a provider's code, or one of ours: `/errors#message_suppressed`."
     )
+    error_meaning: Meaning = Field(validation_alias=AliasChoices("error"), description=MEANS)
+    suppression: SuppressionView | None = Field(
+        None, description="Why it was skipped, of one that was: the recipient's entry on a list, as it is today."
+    )
     error_detail: TextOrNull = Field(
         description="The text that the provider gave to the last refusal, cut to 200 characters; null if it gave none."
     )
     may_duplicate: bool = Field(description="There was another attempt after one with an unknown outcome.")
     unacknowledged: bool = Field(description="Sent, and the event of its provider is overdue.")
+    reference: TextOrNull = Field(description="The batch's.")
+    tags: list[str] = Field(description="The batch's.")
+    metadata: dict[str, str] = Field(
+        description="The batch's, and the recipient's in place of those of the same names."
+    )
+
+
+def log_line_views(
+    job: Job, lines: Sequence[LogLine], unwanted: SuppressionList, records: Records
+) -> list[LogLineView]:
+    """Return lines of a job as clients read them. Entries of lists are read if a message was skipped for one."""
+    entries = explained(job, lines, unwanted, records)
+    return [_viewed(line, entries.get(line.message)) for line in lines]
+
+
+def _viewed(line: LogLine, entry: Listed | None) -> LogLineView:
+    made = LogLineView.model_validate(line)
+    return made if entry is None else made.model_copy(update={"suppression": suppression_view(entry[1], entry[0])})
 
 
 class LogPage(View):

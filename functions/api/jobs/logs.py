@@ -3,12 +3,12 @@
 from typing import Final
 
 from functions.api.call import Call
-from functions.api.jobs.log_views import LogLineView, LogPage
+from functions.api.jobs.log_views import LogLineView, LogPage, log_line_views
 from functions.api.jobs.routes import Handler, owned
 from functions.api.requests import LogQuery
 from shared.domain.accounts import Scope
 from shared.domain.ids import named, parse_message_id
-from shared.domain.recipients import addresses
+from shared.engine.reports.explained import key_of
 from shared.engine.reports.message_log import Filter
 from shared.web import cursors
 from shared.web.http import Answer
@@ -22,10 +22,11 @@ def lines(kind: str | None) -> Handler:
     def answer(call: Call[LogQuery, Nothing]) -> Answer:
         job, _ = owned(call, kind)
         query = call.query
-        wanted = wanted_by(query, _key(query.recipient))
+        wanted = wanted_by(query, key_of(query.recipient) if query.recipient is not None else "")
         start = cursors.lines(query.cursor)
         found, after = call.services.logs.lines(job, wanted, start=start, limit=query.limit)
-        return LogPage(items=[*map(LogLineView.model_validate, found)], next_cursor=cursors.write_line(after)).answer()
+        items = log_line_views(job, found, call.services.suppressions, call.services.records)
+        return LogPage(items=items, next_cursor=cursors.write_line(after)).answer()
 
     return answer
 
@@ -41,14 +42,6 @@ def wanted_by(query: LogQuery, recipient: str) -> Filter:
     )
 
 
-def _key(recipient: str | None) -> str:
-    """Return what a recipient is compared by: the normalised address, or the invalid text as it was stored."""
-    if recipient is None:
-        return ""
-    parsed = addresses.parse(recipient)
-    return parsed.key if isinstance(parsed, addresses.Address) else parsed.text
-
-
 def line(kind: str | None) -> Handler:
     """Return the handler of one message's line."""
 
@@ -59,7 +52,8 @@ def line(kind: str | None) -> Handler:
         if found is None:
             shown = named("message", call.path["message"])
             raise Problem("not_found", f"The {job.kind} {job.id} has no {shown}. Its log shows the ids that there are.")
-        return LogLineView.model_validate(found).answer()
+        (view,) = log_line_views(job, [found], call.services.suppressions, call.services.records)
+        return view.answer()
 
     return answer
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from functions.api.call import Call, now_of
+from functions.api.declined import overspent
 from functions.api.requests import Retry
 from functions.api.views import JobPage, JobView, Restarted, job_view, progress_view
 from shared.domain.accounts import Scope
@@ -117,6 +118,8 @@ def _restarted(job_id: str, found: Resumed | NotNow | None) -> Answer:
 
 def not_now(found: NotNow) -> Problem:
     """Return why a job is not restarted as its Problem."""
+    if found.excess is not None:
+        return overspent(found.excess)
     headers = {"Retry-After": str(found.retry_after)} if found.retry_after is not None else {}
     return Problem(found.code, headers=headers)
 
@@ -130,7 +133,7 @@ def operations(path: str, name: str, kind: str | None) -> tuple[Route, ...]:
         kind: the job's kind that the path is for; None for any.
     """
     of_notices = () if kind else ("not_for_notices",)
-    conflicts = ("job_in_progress", "stopping", "expired", "sender_removed", *of_notices)
+    conflicts = ("job_in_progress", "stopping", "expired", "sender_removed", "quota_exceeded", *of_notices)
     problems = ("not_found", "account_suspended", *conflicts)
     return (
         Route(

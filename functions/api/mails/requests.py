@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from functions.api.batches.labels import Reference, Tags
 from functions.api.requests import MAX_LINE, FileSize
 from shared.domain.mails.mail import MAX_DESTINATIONS, MailState
 from shared.web.inputs import Input, Moment, Paging, Query
@@ -36,6 +37,8 @@ class MailEnvelope(Input):
     expires_at: Moment | None = Field(
         None, description="No attempt begins from this time on. By default, and at the most, two days from now."
     )
+    reference: Reference | None = Field(None, description="The mail's name in your own system.")
+    tags: Tags | None = Field(None, description="Words for the mail.")
 
 
 class NewEnvelope(MailEnvelope):
@@ -59,6 +62,8 @@ class MailQuery(Query):
     rcpt_to: str | None = Field(
         None, max_length=8_000, description="A destination. Repeat the parameter for each further one."
     )
+    reference: str | None = Field(None, max_length=MAX_LINE, description="As in the body.")
+    tag: str | None = Field(None, max_length=MAX_LINE, description="A single tag, as in the body.")
     normalise: bool = Field(False, description="Make every line end CRLF, instead of refusing others.")
 
 

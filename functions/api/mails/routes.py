@@ -28,6 +28,7 @@ from functions.api.mails.views import (
 )
 from shared.domain.accounts import Scope
 from shared.domain.ids import is_id, named
+from shared.domain.jobs.labels import Labels
 from shared.domain.mails.destination import MailDestination
 from shared.domain.mails.mail import MailState, StoredMail
 from shared.domain.mails.message import normalised
@@ -104,7 +105,12 @@ def _envelope(call: Call[MailQuery, NewMail]) -> MailEnvelope:
     if not to:
         raise invalid("rcpt_to", "Name at least one destination in the query.")
     try:
-        return MailEnvelope(mail_from=call.query.mail_from, destinations=[NewMailDestination(address=x) for x in to])
+        return MailEnvelope(
+            mail_from=call.query.mail_from,
+            destinations=[NewMailDestination(address=x) for x in to],
+            reference=call.query.reference,
+            tags=[call.query.tag] if call.query.tag is not None else None,
+        )
     except ValidationError as error:
         raise of_validation(error, MailEnvelope) from None
 
@@ -121,7 +127,8 @@ def _asked(call: Call[Any, Any], body: MailEnvelope) -> AskedMail:
         for x in body.destinations
     ]
     until = int(body.expires_at.timestamp() * 1000) if body.expires_at is not None else 0
-    return AskedMail(call.key.account, call.key.test, body.mail_from, destinations, until, call.key.id)
+    labels = Labels(body.reference or "", tuple(body.tags or ()))
+    return AskedMail(call.key.account, call.key.test, body.mail_from, destinations, until, call.key.id, labels=labels)
 
 
 def read(call: Call[Paging, Nothing]) -> Answer:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from shared.domain.mails.destination import MailDestination
 from shared.domain.mails.mail import StoredMail
-from shared.web.views import Stamp, StampOrNull, TextOrNull, Time, View
+from shared.web.views import Meaning, Stamp, StampOrNull, TextOrNull, Time, View
 
 
 class MailPlaceView(View):
@@ -42,6 +42,8 @@ class MailSummary(View):
     size: int = Field(description="Bytes of the content; 0 until it is committed.")
     created_at: Stamp
     expires_at: Stamp
+    reference: TextOrNull = Field(description="The mail's name in its owner's own system.")
+    tags: list[str] = Field(description="The owner's words for it.")
 
 
 class DestinationView(View):
@@ -62,6 +64,9 @@ class DestinationView(View):
     )
     provider: TextOrNull = Field(description="Of its last attempt.")
     error: TextOrNull = Field(description="The code that says why it did not arrive, or does not yet.")
+    error_meaning: Meaning = Field(
+        validation_alias=AliasChoices("error"), description="The code in words; null if it is not known."
+    )
     error_detail: TextOrNull = Field(
         description="The text that the provider or the server gave to it, cut to 200 characters; null if it gave none."
     )

@@ -4,12 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
+from functions.api.batches.labels import MetadataKey, MetadataValue
 from functions.api.campaigns.requests import Id
 from shared.domain.notices.programs import MAX_OFFSET_DAYS, MAX_STEPS, NAME
-from shared.web.inputs import LINE, Input
-
-Key = Annotated[str, Field(min_length=1, max_length=64, pattern=LINE)]
-Value = Annotated[str, Field(max_length=500)]
+from shared.web.inputs import Input
 
 
 class StepInput(Input):
@@ -28,7 +26,7 @@ class StepInput(Input):
 class ProgramVersion(Input):
     """A program's content, as a whole."""
 
-    metadata: Annotated[dict[Key, Value], Field(max_length=20)] | None = Field(
+    metadata: Annotated[dict[MetadataKey, MetadataValue], Field(max_length=20)] | None = Field(
         None, description="Texts about the program, for notifiers."
     )
     steps: Annotated[list[StepInput], Field(min_length=1, max_length=MAX_STEPS)]

@@ -71,7 +71,7 @@ def complete(call: Call[Nothing, UploadDone]) -> Answer:
         raise missing("upload", name)
     if isinstance(found, Refusal):
         raise refused(found)
-    return upload_view(found, campaign, now_of(call)).answer(202)
+    return upload_view(found, campaign, now_of(call), call.services.settings.prices).answer(202)
 
 
 def read(call: Call[Paging, Nothing]) -> Answer:
@@ -84,7 +84,7 @@ def read(call: Call[Paging, Nothing]) -> Answer:
         raise missing("upload", name)
     errors, after = uploads.problems(found, after=cursors.number(call.query.cursor), limit=call.query.limit)
     cursor = cursors.write(str(after)) if after else None
-    return upload_view(found, campaign, now_of(call), errors, cursor).answer()
+    return upload_view(found, campaign, now_of(call), call.services.settings.prices, errors, cursor).answer()
 
 
 def withdraw(call: Call[Nothing, Nothing]) -> Answer:
@@ -96,7 +96,7 @@ def withdraw(call: Call[Nothing, Nothing]) -> Answer:
         raise missing("upload", name)
     if isinstance(found, Refusal):
         raise refused(found)
-    return upload_view(found, campaign, now_of(call)).answer()
+    return upload_view(found, campaign, now_of(call), call.services.settings.prices).answer()
 
 
 def put(call: Call[ListOptions, Recipients]) -> Answer:

@@ -8,8 +8,10 @@ from pydantic import Field
 
 from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
 from shared.domain.jobs.outcomes import ERASED
-from shared.domain.lists.gaps import Gap
+from shared.domain.lists.gaps import Gap, countries_of
 from shared.domain.lists.uploads import BadRow, ListCounts
+from shared.domain.spending.limits import PRICE, shown
+from shared.domain.spending.prices import Prices, estimate
 from shared.domain.times import Millis
 from shared.web.views import Time, View, at, moment
 
@@ -101,6 +103,14 @@ class UploadView(View):
         description="Rows whose number takes no texts. They are sent to all the same. Null: the campaign sends no SMS, "
         "the list is not ready, or an earlier version has read it."
     )
+    countries: dict[str, int] | None = Field(
+        description="Numbers that are sent to, by country (ISO 3166). Null: the campaign sends no SMS, calls or "
+        "WhatsApp messages, the list is not ready, or an earlier version has read it."
+    )
+    price: float | None = Field(
+        description="Estimate of what its messages cost, by the prices that operators have entered. Null: there are "
+        "none for the channel, or the list is not ready."
+    )
     errors: list[RowProblem] = Field(description="A page of them; at most 1,000 invalid rows and as many duplicates.")
     next_cursor: str | None
     created_at: Time
@@ -113,12 +123,18 @@ def earlier_list(x: Upload | None) -> EarlierList | None:
 
 
 def upload_view(
-    x: Upload, campaign: Campaign, now_ms: Millis, errors: Sequence[BadRow] = (), next_cursor: str | None = None
+    x: Upload,
+    campaign: Campaign,
+    now_ms: Millis,
+    prices: Prices,
+    errors: Sequence[BadRow] = (),
+    next_cursor: str | None = None,
 ) -> UploadView:
     """Return an uploaded list as clients see it.
 
     Args:
         campaign: the campaign it belongs to.
+        prices: those that operators have entered.
         errors: the rows with problems that this page shows, in the order of the file.
         next_cursor: the cursor of the next page of problems; None at the end.
     """
@@ -142,6 +158,8 @@ def upload_view(
         missing=list(campaign.lacks(x.columns)) if x.state is UploadState.READY else [],
         empty_values=_empty(campaign.gaps(x)),
         landlines=_landlines(campaign.landlines(x)),
+        countries=_countries(x),
+        price=_price(estimate(prices, campaign, x)),
         errors=[_problem(p) for p in errors],
         next_cursor=next_cursor,
         created_at=moment(x.created_at),
@@ -155,6 +173,14 @@ def _empty(found: Sequence[Gap] | None) -> list[EmptyValue] | None:
 
 def _landlines(found: Gap | None) -> Landlines | None:
     return None if found is None else Landlines.model_validate(found)
+
+
+def _countries(x: Upload) -> dict[str, int] | None:
+    return countries_of(x.counted or ()) or None
+
+
+def _price(found: int | None) -> float | None:
+    return None if found is None else shown(PRICE, found)
 
 
 def _problem(x: BadRow) -> RowProblem:

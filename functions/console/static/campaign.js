@@ -29,6 +29,28 @@ function watch(form) {
   if (form.elements.body.value) refresh();
 }
 
+// What can be put into the message: a press puts it where the cursor was last, in one of the message's fields.
+function chips(list) {
+  const fields = ["subject", "body", "text"].map((name) => document.getElementById(name)).filter(Boolean);
+  let into = document.getElementById(list.dataset.into);
+  into.setSelectionRange(into.value.length, into.value.length);
+  for (const field of fields) field.addEventListener("focus", () => { into = field; });
+  for (const code of list.querySelectorAll("li code")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(code.cloneNode(true));
+    button.addEventListener("click", () => {
+      into.setRangeText(button.textContent, into.selectionStart, into.selectionEnd, "end");
+      into.dispatchEvent(new Event("input", { bubbles: true }));
+      into.focus();
+    });
+    code.replaceWith(button);
+  }
+  for (const choice of document.querySelectorAll("[name=format]")) choice.addEventListener("change", () => {
+    for (const code of list.querySelectorAll("[data-html]")) code.textContent = code.dataset[choice.value];
+  });
+}
+
 class Failure extends Error {}
 const CANCELLED = "You cancelled it.";
 
@@ -237,6 +259,7 @@ function uploader(zone) {
 
 document.addEventListener("DOMContentLoaded", () => {
   for (const form of document.querySelectorAll("[data-preview]")) watch(form);
+  for (const list of document.querySelectorAll("[data-into]")) chips(list);
   const zone = document.getElementById("upload");
   if (zone) uploader(zone);
   const place = document.getElementById("zone");

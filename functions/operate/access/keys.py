@@ -5,25 +5,51 @@ A key's text is in the answer that makes it, and nowhere else. Its hash is store
 
 from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from functions.operate.access.traces import KeyTrail, disable, traces_of
 from functions.operate.accounts import AccountBody, AccountQuery, Name, owner_of, resolve
 from functions.operate.call import Call, OperateView, route
+from shared.domain.access.networks import MAX_NETWORKS, network_of
+from shared.domain.access.proofs import Proof
+from shared.domain.access.signed import public_key_of
 from shared.domain.accounts import ApiKey, Scope, is_key_id
 from shared.domain.namespaces import KeyKind, owner
+from shared.domain.times import DAY_MS
 from shared.web.http import Answer
-from shared.web.problems import Problem
+from shared.web.problems import Problem, invalid
 from shared.web.routing import Nothing
+
+NetworkText = Annotated[str, AfterValidator(network_of)]
+"""A network in a request."""
+SLACK_MS: Final = 3_600_000
+"""By so much the clock of an operator's machine may be ahead where it says when a key ends."""
 
 
 class NewKey(AccountBody):
-    """A key. `scopes`: None for those of its kind; `expires`: Unix milliseconds, 0 for never."""
+    """A key.
+
+    Attributes:
+        scopes: None for those of its kind.
+        expires: Unix milliseconds, 0 for never; None for what the settings say.
+        networks: the only ones that it may be used from; none: it may from everywhere.
+        proof: what it asks of each request.
+        public_key: base64 of the key of Ed25519 that signs its requests.
+    """
 
     kind: KeyKind = KeyKind.LIVE
     name: Name = ""
     scopes: list[Scope] | None = None
-    expires: int = Field(0, ge=0)
+    expires: int | None = Field(None, ge=0)
+    networks: list[NetworkText] = Field([], max_length=MAX_NETWORKS)
+    proof: Proof = Proof.KEY
+    public_key: str = Field("", max_length=200)
+
+
+class KeyNetworks(AccountBody):
+    """The only networks that a key may be used from; none: it may from everywhere."""
+
+    networks: list[NetworkText] = Field(max_length=MAX_NETWORKS)
 
 
 class KeyEnd(AccountBody):
@@ -59,7 +85,10 @@ class OperatedKey(OperateView):
     scopes: list[Scope]
     created_at: int
     expires_at: int
+    networks: list[str]
+    proof: Proof
     last_used_at: int
+    last_used_from: str
 
 
 class OperatedKeys(OperateView):
@@ -119,31 +148,74 @@ def list_keys(call: Call[AccountQuery, Nothing]) -> Answer:
 def create_key(call: Call[Nothing, NewKey]) -> Answer:
     """Create a key. A repeat makes another one."""
     body = call.body
-    text, made = call.services.accounts.create_key(
-        owner_of(call),
-        test=body.kind is KeyKind.TEST,
-        team=body.kind is KeyKind.TEAM,
-        scopes=body.scopes or None,
-        name=body.name,
-        expires=body.expires,
-        by=call.key.id,
-    )
+    whose, ends = owner_of(call), _end_of(call, body.expires)
+    try:
+        text, made = call.services.accounts.create_key(
+            whose,
+            test=body.kind is KeyKind.TEST,
+            team=body.kind is KeyKind.TEAM,
+            scopes=body.scopes or None,
+            name=body.name,
+            expires=ends,
+            networks=body.networks,
+            proof=body.proof,
+            public=public_key_of(body.public_key) if body.public_key else b"",
+            by=call.key.id,
+        )
+    except ValueError as fault:
+        raise invalid("public_key", str(fault)) from None
     return CreatedKey(key=text, made=_row(made)).answer()
 
 
 def expire_key(call: Call[Nothing, KeyEnd]) -> Answer:
     """Set when a key ends."""
     whose, name = owner_of(call), _key_id(call)
-    changed = call.services.accounts.expire_key(whose, name, call.body.until, by=call.key.id)
-    if changed is None:
+    changed = call.services.accounts.expire_key(whose, name, _end_of(call, call.body.until), by=call.key.id)
+    return _changed(whose, name, changed)
+
+
+def restrict_key(call: Call[Nothing, KeyNetworks]) -> Answer:
+    """Set the networks that a key may be used from. Processes take the old ones for up to 30 seconds more."""
+    whose, name = owner_of(call), _key_id(call)
+    changed = call.services.accounts.restrict_key(whose, name, call.body.networks, by=call.key.id)
+    return _changed(whose, name, changed)
+
+
+def _changed(whose: str, name: str, key: ApiKey | None) -> Answer:
+    if key is None:
         raise Problem("not_found", f"{whose} has no key {name}: see `posthaste key list {whose}`.")
-    return _row(changed).answer()
+    return _row(key).answer()
+
+
+def _end_of(call: Call[Any, Any], wanted: int | None) -> int:
+    """Return when a key ends: as wanted, or as the settings say. Unix milliseconds, 0 for never.
+
+    Raises:
+        Problem: validation_failed: the settings allow no such end.
+    """
+    latest = _latest(call)
+    if wanted is None or not latest:
+        return wanted or latest
+    if wanted == 0 or wanted > latest + SLACK_MS:
+        days = call.services.settings.max_key_days
+        raise invalid("expires", f"A key ends within {days} days, as the setting `max_key_days` says.")
+    return wanted
+
+
+def _latest(call: Call[Any, Any]) -> int:
+    """Return when a key that is made now ends at the latest, Unix milliseconds; 0 if it need not end."""
+    days = call.services.settings.max_key_days
+    return int(call.services.clock.now() * 1000) + days * DAY_MS if days else 0
 
 
 def rotate_key(call: Call[Nothing, KeyEnd]) -> Answer:
     """Replace a key, which ends later. A repeat replaces it once more."""
     whose, name = owner_of(call), _key_id(call)
-    made = call.services.accounts.rotate_key(whose, name, call.body.until, by=call.key.id)
+    latest = _latest(call)
+    try:
+        made = call.services.accounts.rotate_key(whose, name, call.body.until, latest=latest, by=call.key.id)
+    except ValueError as fault:
+        raise invalid("key", str(fault)) from None
     if made is None:
         raise Problem(
             "not_found", f"{whose} has no valid key {name}, or it was just changed: `posthaste key list {whose}`."
@@ -202,7 +274,10 @@ def _row(key: ApiKey) -> OperatedKey:
         scopes=sorted(key.scopes),
         created_at=key.created_at,
         expires_at=key.expires,
+        networks=list(key.networks),
+        proof=key.proof,
         last_used_at=key.used,
+        last_used_from=key.site,
     )
 
 
@@ -210,6 +285,7 @@ ROUTES: Final = (
     route("GET", "/keys", "Keys of an account", list_keys, OperatedKeys, "not_found"),
     route("POST", "/keys/create", "Create a key", create_key, CreatedKey, "not_found"),
     route("POST", "/keys/{key}/expire", "Set when a key ends", expire_key, OperatedKey, "not_found"),
+    route("POST", "/keys/{key}/networks", "Set a key's networks", restrict_key, OperatedKey, "not_found"),
     route("POST", "/keys/{key}/rotate", "Replace a key", rotate_key, RotatedKey, "not_found"),
     route("POST", "/keys/{key}/revoke", "Revoke a key", revoke_key, RevokedKey, "not_found"),
     route("GET", "/keys/{key}/traces", "What a key has done", key_traces, KeyTraces, "not_found"),

@@ -13,7 +13,7 @@ from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.places import Places
 from shared.contracts import HELD_BACK, RESUMED
-from shared.domain.audit import EVENT_DAYS, HOUR_MS, Act, Event, Log, accepted
+from shared.domain.audit import EVENT_DAYS, HOUR_MS, HOURLY, Act, Event, Log, accepted
 from shared.ports import Clock
 
 DAY_S: Final = 86_400
@@ -30,7 +30,7 @@ MAX_NOTED: Final = 10_000
 
 
 def puts(db: Dynamo, table: str, event: Event | None) -> list[Item]:
-    """Return the actions that store an event; none for None. Repeating them is safe."""
+    """Return the actions that store an event; none for None. A repeat is safe, and no other entry is replaced."""
     if event is None:
         return []
     audits = db.homes.audits(table)
@@ -38,6 +38,7 @@ def puts(db: Dynamo, table: str, event: Event | None) -> list[Item]:
     places = [(log.value, name, kept[log][1]) for log in event.logs for name in kept[log][0]]
     if event.kind in (*RESUMED, *HELD_BACK) and table not in audits:
         places.append((WAKE, table, WAKE_DAYS))
+    new = _new(event)
     fields: Item = {
         "at": n(event.at),
         "id": s(event.id),
@@ -50,14 +51,26 @@ def puts(db: Dynamo, table: str, event: Event | None) -> list[Item]:
             "Put": {
                 "TableName": name,
                 "Item": {
-                    **keys.event(event.account, log, event.at, event.id, event.kind),
+                    **keys.event(event.account, log, event.at, event.id, event.kind, event.mark),
                     **fields,
                     "ttl": n(event.at // 1000 + days * DAY_S),
                 },
+                **new,
             }
         }
         for log, name, days in places
     ]
+
+
+def _new(event: Event) -> Item:
+    """Return the condition that nothing is replaced: there is no such entry, or it is the same one."""
+    if event.kind in HOURLY:
+        return {"ConditionExpression": "attribute_not_exists(pk)"}
+    return {
+        "ConditionExpression": "attribute_not_exists(pk) OR (#data = :data AND actor = :actor)",
+        "ExpressionAttributeNames": {"#data": "data"},
+        "ExpressionAttributeValues": {":data": s(event.pack()), ":actor": s(event.actor)},
+    }
 
 
 class DynamoJournal:
@@ -165,15 +178,15 @@ class DynamoAcceptances:
         self._db = dynamo
         self._table = table
         self._clock = clock
-        self._noted: dict[tuple[str, Act, str], int] = {}  # → hours since 1970
+        self._noted: dict[tuple[str, Act, str, str], int] = {}  # → hours since 1970
 
-    def note(self, account: str, act: Act, name: str, actor: str) -> None:
-        now, place = int(self._clock.now() * 1000), (account, act, name)
+    def note(self, account: str, act: Act, name: str, actor: str, why: str = "") -> None:
+        now, place = int(self._clock.now() * 1000), (account, act, name, actor)
         if self._noted.get(place) == now // HOUR_MS:
             return
-        event = accepted(account, now, name, act, actor)
+        event = accepted(account, now, name, act, actor, why)
         for action in puts(self._db, self._table, event):
-            self._db.attempt("put_item", **action["Put"], ConditionExpression="attribute_not_exists(pk)")
+            self._db.attempt("put_item", **action["Put"])
         if len(self._noted) >= MAX_NOTED:
             self._noted.clear()
         self._noted[place] = now // HOUR_MS

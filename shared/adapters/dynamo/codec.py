@@ -7,12 +7,14 @@ from typing import Any, Final
 from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.fields import Fields
+from shared.domain.hours.hours import OpenHours
 from shared.domain.ids import is_small
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs import details as detail_codec
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import DEFERRED_AFTER, Job, Policy, RetryRequest
+from shared.domain.jobs.labels import Labels
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus, pack, unpack
 from shared.domain.jobs.states import COUNT_KEYS, Cell, JobState
 from shared.domain.lanes.breaker import Breaker
@@ -50,6 +52,19 @@ def text(item: Mapping[str, Any], name: str, default: str = "") -> str:
 def binary(item: Mapping[str, Any], name: str) -> bytes:
     """Read a binary attribute: bytes from a client; base64 text in stream records is decoded before."""
     return bytes(item[name]["B"])
+
+
+_QUIET: Final = "quiet_"
+
+
+def quiet(control: Mapping[str, Any]) -> dict[str, str]:
+    """Read an account's quiet hours by channel from its control."""
+    return {name[len(_QUIET) :]: value["S"] for name, value in control.items() if name.startswith(_QUIET)}
+
+
+def quiet_name(channel: str) -> str:
+    """Return the attribute of an account's control that holds its quiet hours of a channel."""
+    return _QUIET + channel
 
 
 # Ledgers. Absent means the default, which keeps an item of 500 cells within one write unit.
@@ -135,6 +150,11 @@ def of_ledger(job: str) -> str:
 _SMALL: Final = "l_"
 
 
+def has_news(image: Mapping[str, Any]) -> bool:
+    """Tell whether an image of a stream is of a ledger, or of a small job whose ledger has changed."""
+    return "cells" in image or _SMALL + "dirty" in image
+
+
 def small_item(job: Job, ledger: Ledger) -> Item:
     """Return the item of a new job with its ledger: what the ledger has folded are the job's figures."""
     fields = {_SMALL + k: v for k, v in ledger_fields(ledger).items() if k != "ttl"}
@@ -171,7 +191,7 @@ def _figures(values: Sequence[int]) -> Item:
 
 _JOB: Final = Fields(
     Job,
-    apart=("counts", "by", "policy", "rate", "retry"),
+    apart=("counts", "by", "policy", "rate", "retry", "hours", "labels"),
     always=(
         *("id", "account", "kind", "channel", "route", "providers", "total", "chunks", "created_at", "ttl", "state"),
         "version",
@@ -201,6 +221,10 @@ def job_item(x: Job) -> Item:
         out["deferred_after"] = n(x.policy.deferred_after)
     if x.rate is not None:
         out["rate"] = n(x.rate)
+    if x.hours is not None:
+        out["hours"] = s(x.hours.text())
+    if labels := x.labels.text():
+        out["labels"] = s(labels)
     return out
 
 
@@ -214,6 +238,8 @@ def job(item: Mapping[str, Any]) -> Job:
         policy=Policy(deferred_after=deferred_after, **_POLICY.read(item)),
         rate=float(item["rate"]["N"]) if "rate" in item else None,
         retry=_retry(item["retry"]["M"]) if "retry" in item else None,
+        hours=OpenHours.read(text(item, "hours")) if "hours" in item else None,
+        labels=Labels.read(text(item, "labels")),
         **_JOB.read(item),
     )
 
@@ -231,12 +257,13 @@ def _counted(item: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, tuple[i
 
 def retry_map(x: RetryRequest) -> Item:
     """Return the attribute that holds an owner's retry."""
-    return {"M": {"states": {"L": [n(state) for state in x.states]}, "asked_at": n(x.asked_at), "next": n(x.next)}}
+    fields = {"states": {"L": [n(state) for state in x.states]}, "asked_at": n(x.asked_at), "next": n(x.next)}
+    return {"M": {**fields, **({"charge": s(x.charge)} if x.charge else {})}}
 
 
 def _retry(fields: Mapping[str, Any]) -> RetryRequest:
     states = tuple(Cell(int(state["N"])) for state in fields["states"]["L"])
-    return RetryRequest(states, number(fields, "asked_at"), number(fields, "next"))
+    return RetryRequest(states, number(fields, "asked_at"), number(fields, "next"), text(fields, "charge"))
 
 
 def open_slot(x: Job, *, running: bool) -> str:
@@ -250,6 +277,8 @@ def open_slot(x: Job, *, running: bool) -> str:
 def chunk_item(x: Chunk, content: bytes | None = None) -> Item:
     """Return a chunk's item. `content`: the job's packed content, if it is stored here and not in its own item."""
     item: Item = {**keys.chunk(x.job, x.number), "recipients": {"B": chunk_codec.pack(x.recipients)}, "ttl": n(x.ttl)}
+    if x.zone:
+        item["zone"] = s(x.zone)
     return item if content is None else item | {"data": {"B": content}}
 
 
@@ -260,6 +289,7 @@ def chunk(item: Mapping[str, Any]) -> Chunk:
         number=int(item["sk"]["S"][len(keys.CHUNK_PREFIX) :]),
         recipients=chunk_codec.unpack(binary(item, "recipients")),
         ttl=number(item, "ttl"),
+        zone=text(item, "zone"),
     )
 
 

@@ -11,10 +11,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.accounts.ending_keys import announced
+from shared.adapters.dynamo.accounts.spending import reached_quota
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import number, text
 from shared.adapters.dynamo.digests.window_codec import window
+from shared.adapters.dynamo.jobs.bouncing import bouncing_day
 from shared.adapters.dynamo.notices.updates import update_entry
 from shared.adapters.dynamo.recipients.suppressions import suppression_of
 from shared.adapters.dynamo.recipients.texts import received_text
@@ -112,11 +115,46 @@ def _uploads(record: _Shown) -> Iterator[DomainEvent]:
     yield DomainEvent(namespace(upload.account, test=upload.test), kind, event, ttl=upload.ttl)
 
 
+def _approvals(record: _Shown) -> Iterator[DomainEvent]:
+    found = campaign_codec.campaign(record.item)
+    if found.decided is not None:
+        kind, name, body = HookKind.APPROVAL_DECIDED, found.decided.id, fields.DECISION
+    elif found.waiting is not None:
+        kind, name, body = HookKind.APPROVAL_ASKED, found.waiting.id, fields.APPROVAL
+    else:
+        return  # an older version has changed the campaign since
+    yield DomainEvent(found.namespace, kind, HookEvent(event_id(kind, found.id, name), body.data(found)))
+
+
 def _texts(record: _Shown) -> Iterator[DomainEvent]:
     if record.new:
         found = received_text(record.item)
         event = HookEvent(event_id(HookKind.TEXT_RECEIVED, found.account, found.id), fields.TEXT.data(found))
         yield DomainEvent(found.account, HookKind.TEXT_RECEIVED, event)
+
+
+def _ending_keys(record: _Shown) -> Iterator[DomainEvent]:
+    ending = announced(record.item)
+    event = HookEvent(event_id(HookKind.KEY_EXPIRING, ending.key, ending.expires, ending.days), fields.KEY.data(ending))
+    yield DomainEvent(ending.namespace, HookKind.KEY_EXPIRING, event, ttl=number(record.item, "ttl"))
+
+
+def _quotas(record: _Shown) -> Iterator[DomainEvent]:
+    if record.new:
+        found = reached_quota(record.item)
+        name = event_id(HookKind.QUOTA_REACHED, found.account, found.day, found.key, found.measure, found.share)
+        event = HookEvent(name, fields.QUOTA.data(found))
+        for owner in (found.account, DEPLOYMENT):
+            yield DomainEvent(owner, HookKind.QUOTA_REACHED, event)
+
+
+def _bouncing(record: _Shown) -> Iterator[DomainEvent]:
+    if record.new:
+        found = bouncing_day(record.item)
+        name = event_id(HookKind.ACCOUNT_BOUNCING, found.account, found.day, found.channel)
+        event = HookEvent(name, fields.BOUNCING.data(found))
+        for owner in (found.account, DEPLOYMENT):
+            yield DomainEvent(owner, HookKind.ACCOUNT_BOUNCING, event)
 
 
 def _updates(record: _Shown) -> Iterator[DomainEvent]:
@@ -151,8 +189,12 @@ _READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterat
     (lambda x: x["sk"]["S"] == keys.BREAKER, _breakers),
     (lambda x: x["sk"]["S"] == keys.JOB, _jobs),
     (lambda x: x["sk"]["S"] == "TEXT", _texts),
+    (lambda x: x["sk"]["S"] == keys.ENDING, _ending_keys),
+    (lambda x: x["sk"]["S"] == keys.REACHED, _quotas),
+    (lambda x: x["sk"]["S"] == keys.BOUNCING, _bouncing),
     (lambda x: text(x, "state") == WindowState.CLOSED.value and "closes_at" in x, _windows),
     (lambda x: x["sk"]["S"].startswith(keys.UPLOAD_PREFIX) and text(x, "phase") in _READ, _uploads),
+    (lambda x: text(x, "phase") in (campaign_codec.ASKED, campaign_codec.DECIDED), _approvals),
     (lambda x: "notice" in x and "status" in x and number(x, "ttl") > 0, _updates),
     (lambda x: "address" in x and "reason" in x, _suppressions),
 )

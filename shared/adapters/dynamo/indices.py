@@ -8,6 +8,11 @@ INGEST_SLOT: Final = "ingest"
 """Partition of the index `open` with the uploads that are to be read."""
 
 
+def approvals_slot(namespace: str) -> str:
+    """Partition of the index `open` with the campaigns that wait for approval, by when they began to."""
+    return f"{namespace}#approvals"
+
+
 def open_slot(credential: str | None, shard: int, *, running: bool) -> str:
     """Partition of the index `open`.
 

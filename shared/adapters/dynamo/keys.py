@@ -11,6 +11,9 @@ Table `records` (pk, sk):
 | bucket of tests of campaigns; open uploads | `A#account#TRIALS / BUCKET`; `A#account / PLACES#lists`, `PLACES#mails` |
 | when was this API key last used? | `USE#sha256 / KEY` |
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
+| what an account has used of a day's limits | `SPENT#account / 2026-11-20` |
+| is 80 or 100 % of a limit used? | `SPENT#account#2026-11-20#email#80 / REACHED` |
+| do the single messages of a day bounce too much? | `BOUNCING#account#2026-11-20#email / BOUNCING` |
 | is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
 | suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
 | did this address unsubscribe? since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / …` |
@@ -31,6 +34,8 @@ Table `records` (pk, sk):
 | a campaign, its uploads, problems of an upload by step | `M#campaign / CAMPAIGN`, `U#upload`, `E#upload#00012` |
 | uploads that are to be read, oldest first (index `open`) | `ingest` / `created_at#campaign#upload` |
 | an account's campaigns, newest first (index `mine`) | `account#campaigns`, `account#testcampaigns` / `created_at#id` |
+| which lists of an account wait for approval? | `A#account / APPROVALS` |
+| campaigns that wait for approval, oldest first (index `open`) | `account#approvals` / `asked_at#campaign` |
 | an account's lists of a file (index `mine`) | `account#lists` / `sha256#created_at` |
 | a stored template; one of its versions | `T#template / TEMPLATE`, `V#00003` |
 | an account's templates, newest first (index `mine`) | `account#template / created_at#template` |
@@ -60,8 +65,8 @@ Table `audit`, to which functions only add:
 
 | pattern | key |
 |---|---|
-| an account's audit log, oldest first | `A#account#AUDIT` / `at#id#kind` |
-| the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind` |
+| an account's audit log, oldest first | `A#account#AUDIT` / `at#id#kind#mark` |
+| the audit log of the whole deployment | `A#*#AUDIT` / `at#id#kind#mark` |
 
 Both were in `records` before. The operators' function still writes them there, for a rollback. The audit entry of a
 resume is always also written there, since the stream of `records` wakes the waiting jobs.
@@ -85,7 +90,11 @@ Key = dict[str, dict[str, str]]
 """A primary key in DynamoDB's own form: {"pk": {"S": …}, "sk": {"S": …}}."""
 
 JOB: Final = "JOB"
+PROFILE: Final = "PROFILE"
+REACHED: Final = "REACHED"
+BOUNCING: Final = "BOUNCING"
 BREAKER: Final = "BREAKER"
+ENDING: Final = "ENDING"
 CHUNK_PREFIX: Final = "C#"
 LEDGER_PREFIX: Final = "L#"
 WINDOW_PREFIX: Final = "W#"
@@ -169,7 +178,7 @@ def account_pk(account: str) -> str:
 
 
 def account(account_id: str) -> Key:
-    return key(account_pk(owner(account_id)), "PROFILE")
+    return key(account_pk(owner(account_id)), PROFILE)
 
 
 def account_control(account_id: str) -> Key:
@@ -205,6 +214,11 @@ def api_key_use(digest: str) -> Key:
     return key(f"USE#{digest}", "KEY")
 
 
+def ending_key(digest: str) -> Key:
+    """The last announcement of an API key's end, by the sha256 of its text, hex."""
+    return key(f"USE#{digest}", ENDING)
+
+
 def moved() -> Key:
     return key("SYS", "MOVED")
 
@@ -235,6 +249,21 @@ def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
         shard: the shard, from 0.
     """
     return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
+
+
+def spent(account_id: str, day: str) -> Key:
+    """The use of an account's limits on a UTC day, as in `2026-11-20`."""
+    return key(f"SPENT#{account_id}", day)
+
+
+def reached(account_id: str, day: str, name: str, share: int) -> Key:
+    """A share of a limit that was used on a day; `name`: of the limit's attribute in the day's item."""
+    return key(f"SPENT#{account_id}#{day}#{name}#{share}", REACHED)
+
+
+def bouncing(account_id: str, day: str, channel: str) -> Key:
+    """The note that single messages of a day bounce too much."""
+    return key(f"BOUNCING#{account_id}#{day}#{channel}", BOUNCING)
 
 
 def suppression(namespace: str, digest: str, reach: AnyReach = Reach.ALL) -> Key:
@@ -286,14 +315,16 @@ def export(export_id: str) -> Key:
     return key(f"X#{export_id}", "EXPORT")
 
 
-def event(namespace: str, log: str, at_ms: Millis, event_id: str, kind: str) -> Key:
+def event(namespace: str, log: str, at_ms: Millis, event_id: str, kind: str, mark: str = "") -> Key:
     """An event by its time. Two events of one moment do not replace each other.
 
     Args:
+        mark: tells two of one moment, thing and kind apart; entries of earlier versions have none.
         namespace: the account, its test keys' namespace, or EVERYONE.
         event_id: the id of the thing that it happened to.
     """
-    return key(f"{account_pk(namespace)}#{log.upper()}", f"{aged(at_ms, event_id)}#{kind}")
+    place = f"{aged(at_ms, event_id)}#{kind}"
+    return key(f"{account_pk(namespace)}#{log.upper()}", f"{place}#{mark}" if mark else place)
 
 
 def system_control() -> Key:

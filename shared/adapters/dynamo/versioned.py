@@ -1,7 +1,7 @@
 """Items that are written only if they are as they were read, with further actions of the same transaction."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 from shared.adapters.dynamo import audit, idempotent_writes
 from shared.adapters.dynamo.client import FAILED, Cancelled, ConditionFailed, Dynamo, Item
@@ -44,7 +44,7 @@ class Versioned(Generic[V]):
 
     def put(self, old: V | None, new: V) -> Item:
         """Return the put of an entity, on the condition that it is as read; None: that there is none."""
-        return {"TableName": self._table, "Item": self._item(new), **_unchanged(old)}
+        return {"TableName": self._table, "Item": self._item(new), **unchanged(old)}
 
     def write(self, old: V | None, new: V, *, event: Event | None = None, more: Sequence[Item] = ()) -> bool:
         """Write an entity if it is as read.
@@ -99,7 +99,7 @@ class Versioned(Generic[V]):
         Args:
             event: kept only if this call removes it.
         """
-        gone = {"TableName": self._table, "Key": key, **_unchanged(entity)}
+        gone = {"TableName": self._table, "Key": key, **unchanged(entity)}
         try:
             self._db.call("transact_write_items", TransactItems=[{"Delete": gone}, *self.noted(event)])
         except Cancelled as lost:
@@ -121,7 +121,8 @@ def _found(lost: Cancelled) -> Item | None:
     return lost.items[0]
 
 
-def _unchanged(old: Any) -> Item:
+def unchanged(old: Entity | None) -> Item:
+    """Return the condition that an entity is as read; None: that there is none."""
     condition: Item = {"ConditionExpression": "attribute_not_exists(pk)"}
     if old is not None:
         values = {":version": n(old.version)}

@@ -3,6 +3,7 @@
 llhttp parses, by httptools: the parser of Node, so that what it refuses no vendor's own clients can read either.
 """
 
+from functools import lru_cache
 from typing import Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -15,6 +16,11 @@ _FINAL: Final = 200
 """Answers below this status are interim."""
 
 
+@lru_cache(maxsize=256)
+def _lowered(name: bytes) -> str:
+    return name.decode("latin-1").lower()
+
+
 class WireAnswer:
     """One answer (RFC 9112) as its bytes arrive; anything except a complete and well-formed one is AnswerLost.
 
@@ -22,15 +28,17 @@ class WireAnswer:
 
     Args:
         method: of the request; an answer to HEAD has no body.
+        max_body: bytes of the largest body that is read.
 
     Attributes:
         response: the final answer, once `feed` has returned True.
         keep: whether the connection can be used again then.
     """
 
-    __slots__ = ("_body", "_ended", "_has_body", "_headed", "_headers", "_parser", "_size", "keep", "response")
+    __slots__ = ("_body", "_ended", "_has_body", "_headed", "_headers", "_max", "_parser", "_size", "keep", "response")
 
-    def __init__(self, method: str) -> None:
+    def __init__(self, method: str, max_body: int = MAX_BODY) -> None:
+        self._max = max_body
         self.response: Response
         self.keep = False
         self._ended = False
@@ -70,7 +78,7 @@ class WireAnswer:
         if not self._headed:
             if self._size > MAX_HEAD:
                 raise AnswerLost("malformed_answer")
-        elif self._size > MAX_HEAD + MAX_BODY or int(self._headers.get("content-length", 0)) > MAX_BODY:
+        elif self._size > MAX_HEAD + self._max or int(self._headers.get("content-length", 0)) > self._max:
             raise AnswerLost("answer_too_large")
 
     def _end(self, *, keep: bool) -> None:
@@ -86,7 +94,7 @@ class WireAnswer:
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header, or what follows the last chunk, which is ignored."""
         if not self._headed:
-            key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+            key, text = _lowered(name), value.decode("latin-1")
             self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
 
     def on_headers_complete(self) -> None:

@@ -26,7 +26,7 @@ from itertools import chain
 from typing import Final
 from urllib.parse import urlsplit
 
-from shared.adapters.http.answer import WireAnswer
+from shared.adapters.http.answer import MAX_BODY, WireAnswer
 from shared.adapters.http.connect import connect_code, dial, time_left
 from shared.domain.content.streams import Body, size_of, whole
 from shared.domain.times import Seconds
@@ -115,6 +115,7 @@ class HttpClient(Http):
         connect_timeout: seconds for DNS, TCP and TLS together.
         read_timeout: seconds for writing and the whole answer.
         idle: seconds for which a connection without a request may be used again.
+        max_body: bytes of the largest answer that is read.
         context: TLS settings; the default verifies certificates and names.
     """
 
@@ -125,13 +126,15 @@ class HttpClient(Http):
         connect_timeout: float = CONNECT_TIMEOUT,
         read_timeout: float = READ_TIMEOUT,
         idle: float = IDLE_SECONDS,
+        max_body: int = MAX_BODY,
         context: ssl.SSLContext | None = None,
     ) -> None:
         self.clock = clock
         self.now = clock.now
         self._connect_timeout = connect_timeout
         self.read_timeout = read_timeout
-        self._longest_idle = idle
+        self.idle = idle
+        self.max_body = max_body
         self._context = context
         self._lock = threading.Lock()
         self._idle: dict[Origin, deque[Connection]] = {}
@@ -172,7 +175,7 @@ class HttpClient(Http):
                 connection = pool.pop()
             except IndexError:  # another thread took the last one
                 return None
-            if self.now() - connection.idle_since <= self._longest_idle and connection.is_quiet():
+            if self.now() - connection.idle_since <= self.idle and connection.is_quiet():
                 return connection
             connection.close()
         return None
@@ -234,7 +237,7 @@ class HttpClient(Http):
                 raise NoTime("deadline")
             until = min(deadline, now + self.read_timeout)
             whole = self._write(connection, head, body, until)
-            answer = self._read(connection, method, until)
+            answer = self._read(connection, WireAnswer(method, self.max_body), until)
             reusable = answer.keep and whole
             return answer.response
         finally:
@@ -274,8 +277,7 @@ class HttpClient(Http):
                 rest = rest[count:]
         return True
 
-    def _read(self, connection: Connection, method: str, until: Seconds) -> WireAnswer:
-        answer = WireAnswer(method)
+    def _read(self, connection: Connection, answer: WireAnswer, until: Seconds) -> WireAnswer:
         sock = connection.sock
         while True:
             try:

@@ -12,11 +12,13 @@ import selectors
 import ssl
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
 from types import TracebackType
 from typing import Final, Self
 
 from shared.adapters.http.answer import WireAnswer
-from shared.adapters.http.transport import IDLE_SECONDS, JOIN, RECV, Connection, HttpClient, Origin, head_of, parse
+from shared.adapters.http.transport import JOIN, RECV, Connection, HttpClient, Origin, head_of, parse
 from shared.domain.content.streams import size_of, whole
 from shared.domain.times import Seconds
 from shared.ports import AnswerLost, NoTime, Response, WireRequest
@@ -41,9 +43,11 @@ class _Exchange:
 
     __slots__ = ("_done", "_failure", "_reader", "rest", "until", "whole")
 
-    def __init__(self, method: str, data: bytes, until: Seconds, done: Callable[[Response | AnswerLost], None]) -> None:
+    def __init__(
+        self, answer: WireAnswer, data: bytes, until: Seconds, done: Callable[[Response | AnswerLost], None]
+    ) -> None:
         self._done = done
-        self._reader = WireAnswer(method)
+        self._reader = answer
         self._failure: AnswerLost | None = None
         self.rest = memoryview(data)
         self.until = until
@@ -89,6 +93,15 @@ class _Exchange:
         self._done(self._failure or self._reader.response)
 
 
+@dataclass(slots=True)
+class _Pool:
+    """Open connections of one client to one origin that wait for a request."""
+
+    client: HttpClient
+    origin: Origin
+    idle: deque[Connection] = field(default_factory=deque)
+
+
 class HttpWire:
     """Implements `ports.Wire` over a client's connections, which it gives back at its end. For one thread."""
 
@@ -97,15 +110,24 @@ class HttpWire:
         self._clock = client.clock
         self._now = client.now
         self._selector = selectors.DefaultSelector()
-        self._idle: dict[Origin, deque[Connection]] = {}
-        self._open: dict[Connection, tuple[Origin, _Exchange]] = {}
-        self._soonest = float("inf")
+        self._pools: dict[tuple[HttpClient, Origin], _Pool] = {}
+        self._open: dict[Connection, tuple[_Pool, _Exchange]] = {}
+        self._soonest = inf
         self._looked = 0.0
 
-    def begin(self, request: WireRequest, done: Callable[[Response | AnswerLost], None]) -> bool:
+    def begin(
+        self,
+        request: WireRequest,
+        done: Callable[[Response | AnswerLost], None],
+        client: HttpClient | None = None,
+    ) -> bool:
         """Write a request on a connection that is open; False, and nothing was written, if there is none to trust.
 
-        False also for bodies too long to be copied. `done` is called with the answer once, while this thread rests.
+        False also for bodies too long to be copied.
+
+        Args:
+            done: called with the answer once, while this thread rests.
+            client: whose connection; None: the wire's own.
 
         Raises:
             NoTime: the deadline has passed; nothing was written.
@@ -114,19 +136,21 @@ class HttpWire:
         origin, target, host = parse(request.url)
         length = size_of(request.body)
         head = head_of(request.method, target, host, request.headers, length)
-        connection = self._take(origin) if length <= JOIN else None
+        pool = self._pool(client or self._client, origin)
+        connection = self._take(pool) if length <= JOIN else None
         if connection is None:
             return False
         now = self._now()
         if now >= request.deadline:
-            self._idle[origin].append(connection)
+            pool.idle.append(connection)
             raise NoTime("deadline")
-        until = min(request.deadline, now + self._client.read_timeout)
-        exchange = _Exchange(request.method, head + whole(request.body), until, done)
+        until = min(request.deadline, now + pool.client.read_timeout)
+        answer = WireAnswer(request.method, pool.client.max_body)
+        exchange = _Exchange(answer, head + whole(request.body), until, done)
         if not exchange.write(connection) and not connection.tls:  # TLS may have written before it fails
             self._drop(connection)
             return False
-        self._open[connection] = (origin, exchange)
+        self._open[connection] = (pool, exchange)
         self._soonest = min(self._soonest, until)
         if exchange.rest:
             self._selector.modify(connection.sock, _BOTH, connection)
@@ -137,15 +161,20 @@ class HttpWire:
         if self._now() - self._looked > FRESH:
             self._look(0)
         while (left := until - self._now()) > 0:
-            if self._open and left >= TICK:
+            if self._busy and left >= TICK:
                 self._look(left - TICK)
             else:
                 self._clock.sleep(left)
 
     def join(self) -> None:
         """Wait for all answers."""
-        while self._open:
+        while self._busy:
             self._look(None)
+
+    @property
+    def _busy(self) -> bool:
+        """Whether something is waited for."""
+        return bool(self._open)
 
     def __enter__(self) -> Self:
         return self
@@ -158,19 +187,26 @@ class HttpWire:
             for connection in self._open:
                 connection.close()
             self._selector.close()
-            for origin, pool in self._idle.items():
-                for connection in pool:
-                    self._client.keep(origin, connection)
+            for pool in self._pools.values():
+                for connection in pool.idle:
+                    pool.client.keep(pool.origin, connection)
 
-    def _take(self, origin: Origin) -> Connection | None:
-        pool = self._idle.setdefault(origin, deque())
-        while pool:
-            connection = pool.pop()
+    def _pool(self, client: HttpClient, origin: Origin) -> _Pool:
+        key = (client, origin)
+        pool = self._pools.get(key)
+        if pool is None:
+            pool = self._pools[key] = _Pool(client, origin)
+        return pool
+
+    def _take(self, pool: _Pool) -> Connection | None:
+        while pool.idle:
+            connection = pool.idle.pop()
             now = self._now()
-            if now - connection.idle_since <= IDLE_SECONDS and (now - self._looked <= FRESH or connection.is_quiet()):
+            fresh = now - connection.idle_since <= pool.client.idle
+            if fresh and (now - self._looked <= FRESH or connection.is_quiet()):
                 return connection
             self._drop(connection)
-        taken = self._client.take(origin)
+        taken = pool.client.take(pool.origin)
         if taken is not None:
             taken.sock.setblocking(False)
             self._selector.register(taken.sock, _READ, taken)
@@ -185,41 +221,45 @@ class HttpWire:
         now = self._now()
         left = max(0.0, self._soonest - now)
         timeout = left if longest is None else min(left, longest)
-        for key, _ in self._selector.select(timeout):
-            connection: Connection = key.data
-            self._see_to(connection)
+        ready = [key.data for key, _ in self._selector.select(timeout if timeout != inf else None)]
+        for connection in ready:
+            if connection not in self._open:
+                self._unasked(connection)
+        self._looked = self._now()  # those that are idle still are quiet
+        for connection in ready:
+            held = self._open.get(connection)
+            if held is not None:
+                self._see_to(connection, *held)
         if self._soonest <= now:  # everything that had come by then is read
             self._expire(now)
-        self._looked = self._now()
 
-    def _see_to(self, connection: Connection) -> None:
-        held = self._open.get(connection)
-        if held is None:  # closed while it was idle, or the server said something unasked
-            for pool in self._idle.values():
-                if connection in pool:
-                    pool.remove(connection)
-            self._drop(connection)
-            return
-        origin, exchange = held
+    def _unasked(self, connection: Connection) -> None:
+        """Drop a connection that was closed while it was idle, or whose server said something unasked."""
+        for pool in self._pools.values():
+            if connection in pool.idle:
+                pool.idle.remove(connection)
+        self._drop(connection)
+
+    def _see_to(self, connection: Connection, pool: _Pool, exchange: _Exchange) -> None:
         if exchange.rest:
             exchange.write(connection)
             if not exchange.rest:
                 self._selector.modify(connection.sock, _READ, connection)
         if exchange.read(connection):
-            self._end(connection, origin, exchange)
+            self._end(connection, pool, exchange)
 
-    def _end(self, connection: Connection, origin: Origin, exchange: _Exchange) -> None:
+    def _end(self, connection: Connection, pool: _Pool, exchange: _Exchange) -> None:
         del self._open[connection]
         if exchange.clean and connection.is_used_up:
             connection.idle_since = self._now()
-            self._idle[origin].append(connection)
+            pool.idle.append(connection)
         else:
             self._drop(connection)
         exchange.tell()
 
     def _expire(self, now: Seconds) -> None:
-        for connection, (origin, exchange) in list(self._open.items()):
-            if exchange.until <= now:
+        for connection, (pool, exchange) in list(self._open.items()):
+            if exchange.until <= now and connection in self._open:
                 exchange.expire()
-                self._end(connection, origin, exchange)
-        self._soonest = min((e.until for _, e in self._open.values()), default=float("inf"))
+                self._end(connection, pool, exchange)
+        self._soonest = min((e.until for _, e in self._open.values()), default=inf)

@@ -12,11 +12,13 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from shared.domain.campaigns.approval import Decided, PendingApproval, approval_id
 from shared.domain.campaigns.variants import NONE, Variants
 from shared.domain.channels.lookup import channel_of
 from shared.domain.channels.sms import SMS
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
+from shared.domain.hours.hours import OpenHours
 from shared.domain.lists.gaps import LANDLINES, Gap
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
@@ -100,6 +102,8 @@ class Campaign:
         jobs: the lists that were sent, oldest first; a job's id is its upload's.
         guard_off: its owner has overridden the bounce guard, for good.
         unsubscribe: e-mail: offer one-click unsubscription, and leave out who has used it.
+        asked: a request for approval of its unsent list; `decided`: the end of the last one. Any change drops both.
+        hours: when its messages may be sent; None: at any time.
     """
 
     id: str
@@ -118,8 +122,11 @@ class Campaign:
     jobs: tuple[str, ...] = ()
     guard_off: bool = False
     unsubscribe: bool = True
+    hours: OpenHours | None = None
     updated_at: int = 0
     version: int = 1
+    asked: PendingApproval | None = None
+    decided: Decided | None = None
 
     @property
     def namespace(self) -> str:
@@ -130,6 +137,24 @@ class Campaign:
     def missing(self) -> tuple[str, ...]:
         """Variables of its message that its unsent list has no column for; while there are any it is not sent."""
         return self.lacks(self.columns) if self.ready else ()
+
+    @property
+    def waiting(self) -> PendingApproval | None:
+        """The request for approval of what it says now; None: nothing waits."""
+        return self.asked if self.asked is not None and self.asked.version == self.version else None
+
+    def shown(self, upload: "Upload", asked: PendingApproval) -> str:
+        """Return the id of a request, made of all that an approver is shown. `asked`: its own id does not count."""
+        return approval_id(
+            {
+                "campaign": [self.id, self.version, self.name, self.channel, self.credential, self.unsubscribe],
+                "guard_off": self.guard_off,
+                "message": asdict(self.message),
+                "list": [upload.id, upload.blob, upload.etag, upload.size, upload.version, asked.rows, asked.skipped],
+                "order": [asked.rate, asked.not_before],
+                "asked": [asked.by, asked.person, asked.at],
+            }
+        )
 
     def lacks(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Return variables of its message that a list with these columns has no value for."""
@@ -142,13 +167,13 @@ class Campaign:
         return self.unsubscribe and UNSUBSCRIBE_URL not in variables([body])
 
     def gaps(self, upload: "Upload") -> tuple[Gap, ...] | None:
-        """Return the values of its message that rows of a list lack.
+        """Return the values of its message that rows of a list lack, and that have no default.
 
         Returns:
             None: the list is not ready, or an earlier version has read it, which did not count them.
         """
         counted = upload.counted
-        used = set(self.lacks(()))
+        used = set(self.lacks(())) & {v for t in self.message.templates(self.channel) for v in t.needed}
         return None if counted is None else tuple(gap for gap in counted if gap.column in used)
 
     def landlines(self, upload: "Upload") -> Gap | None:
@@ -158,8 +183,9 @@ class Campaign:
         return next((gap for gap in upload.counted if gap.column == LANDLINES), Gap(LANDLINES, 0, ()))
 
     def changed(self, now: Millis, **changes: Any) -> "Campaign":
-        """Return it with changes, one version on."""
-        return replace(self, updated_at=now, version=self.version + 1, **changes)
+        """Return it with changes, one version on. A request about it is dropped, and the answer to one."""
+        kept: dict[str, Any] = {"asked": None, "decided": None, **changes}
+        return replace(self, updated_at=now, version=self.version + 1, **kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +257,7 @@ class Upload:
             likewise.
         region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict`, `sha256`,
             `sheet`, `encoding` and `keep_hidden` as in `uploads.ListRules`.
+        zones: its chunks hold recipients of one zone each.
         hidden: rows of a workbook that its user does not see.
         credential: the lane of its ledgers.
         code: of a file that cannot be used, stable; `detail` a sentence.
@@ -262,6 +289,7 @@ class Upload:
     sheet: str = ""
     encoding: str = ""
     keep_hidden: bool = False
+    zones: bool = False
     hidden: int = 0
     etag: str = ""
     size: int = 0

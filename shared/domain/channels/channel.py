@@ -28,6 +28,7 @@ class Channel(ABC):
     Attributes:
         name: as in the settings, the API and stored jobs.
         noun: one of its messages, as a sentence begins: `An e-mail`.
+        units: what limits and rates count, as a sentence names them.
         kinds: the parts of a message (fields of `campaign.Message`) that are templates, subject first, and how values
             are made safe in each.
         names_sender: a message names its sender, one of the account's. Otherwise the sender is the credential's.
@@ -43,6 +44,7 @@ class Channel(ABC):
 
     name: str
     noun: str
+    units: str
     kinds: Mapping[str, TemplateKind]
     names_sender: bool
     offers_links: bool

@@ -20,6 +20,7 @@ class _Email(Channel):
 EMAIL: Final = _Email(
     name="email",
     noun="An e-mail",
+    units="e-mails",
     kinds={"subject": TemplateKind.SUBJECT, "body": TemplateKind.HTML, "text": TemplateKind.TEXT},
     names_sender=True,
     offers_links=True,

@@ -31,6 +31,7 @@ class _Sms(Channel):
 SMS: Final = _Sms(
     name="sms",
     noun="An SMS",
+    units="segments of SMS",
     kinds={"body": TemplateKind.SMS},
     names_sender=False,
     offers_links=False,

@@ -27,6 +27,7 @@ class _Voice(Channel):
 VOICE: Final = _Voice(
     name="voice",
     noun="A call",
+    units="calls",
     kinds={"body": TemplateKind.TEXT},
     names_sender=False,
     offers_links=False,

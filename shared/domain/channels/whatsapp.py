@@ -22,6 +22,7 @@ class _Whatsapp(Channel):
 WHATSAPP: Final = _Whatsapp(
     name="whatsapp",
     noun="A WhatsApp message",
+    units="WhatsApp messages",
     kinds={"body": TemplateKind.TEXT},
     names_sender=False,
     offers_links=False,

@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
+from shared.domain.jobs.job import BATCH, Job
+from shared.domain.jobs.labels import Labels
 
 PERSONAL: Final = "@"
 """The value of a recipient that holds its `Personal` as JSON."""
@@ -88,6 +90,15 @@ def personal_of(values: Mapping[str, str]) -> Personal:
         metadata=raw.get("metadata", {}),
         **{name: tuple(Mailbox(*box) for box in raw.get(name, ())) for name in _BOXES},
     )
+
+
+def labels_of(job: Job, values: Mapping[str, str]) -> Labels:
+    """Return the labels of a message. Its own metadata come in place of the job's of the same names."""
+    if job.kind != BATCH or PERSONAL not in values:
+        return job.labels
+    own, shared = personal_of(values), job.labels
+    tags = tuple(dict.fromkeys((*shared.tags, *own.labels)))
+    return Labels(shared.reference, tags, {**shared.metadata, **own.metadata})
 
 
 def personalised(content: Content, own: Personal) -> Content:

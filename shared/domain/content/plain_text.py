@@ -57,7 +57,7 @@ _BREAKS: Final = ("", " ", " | ", "\n", "\n\n")
 
 _BEGIN, _END = "\ufdd0", "\ufdd1"
 """Stand for a placeholder's braces: noncharacters, which no template and no entity can contain."""
-_MARKED: Final = re.compile(f"{_BEGIN}([a-z0-9_]+){_END}")
+_MARKED: Final = re.compile(rf"{_BEGIN}([0-9]+){_END}")
 _JOINED: Final = re.compile(rf"\{{(?=[{{{_BEGIN}])|(?<=[}}{_END}])(?=\}})")
 
 
@@ -70,9 +70,12 @@ def text_template(html: Template) -> Template:
     Raises:
         InvalidTemplateError: `too_large`, if dashes and line breaks made the text longer than a template may be.
     """
-    marked = html.render({name: f"{_BEGIN}{name}{_END}" for name in html.variables})
+    numbers: dict[str, int] = {}
+    marked = html.marked(lambda placeholder: f"{_BEGIN}{numbers.setdefault(placeholder, len(numbers))}{_END}")
     apart = _JOINED.sub(lambda m: f"{m[0]} ", plain_text(marked))
-    return Template.parse(_MARKED.sub(r"{{ \1 }}", apart), TemplateKind.TEXT)
+    placeholders = list(numbers)
+    written = _MARKED.sub(lambda m: placeholders[int(m[1])], apart)
+    return Template.parse(written, TemplateKind.TEXT)
 
 
 def plain_text(html: str) -> str:

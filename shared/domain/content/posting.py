@@ -25,7 +25,7 @@ class PostedMessage:
     """One message of a request; all who get it see `to` and `cc`.
 
     Attributes:
-        place: its path in the request.
+        place: its path in the request; empty if the request is this one message.
         to: at least one.
         subject: empty: that of the request.
         headers: instead of those of the request with the same name, or more.
@@ -44,6 +44,16 @@ class PostedMessage:
     values: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def to_field(self) -> str:
+        """The path of `to` in the request."""
+        return f"{self.place}.to" if self.place else self.to[0].field
+
+    @property
+    def boxes(self) -> tuple[PostedBox, ...]:
+        """All addresses of the message."""
+        return (*self.to, *self.cc, *self.bcc)
+
 
 @dataclass(frozen=True, slots=True)
 class Posting:
@@ -53,6 +63,7 @@ class Posting:
         messages: at least one.
         template: id of a stored template, which then has subject and bodies; empty: they are here.
         labels: the owner's words for all messages.
+        metadata: the owner's own data that all messages have.
         send_at: Unix seconds; 0, or a time that is over: now.
         rehearsed: nothing reaches a provider, as with a test key.
         fields: part of a message (`subject`, `body`, `send_at`, `template`) → its path in the request.
@@ -68,6 +79,7 @@ class Posting:
     attachments: tuple[Attachment, ...] = ()
     template: str = ""
     labels: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
     send_at: Seconds = 0
     rehearsed: bool = False
     fields: Mapping[str, str] = field(default_factory=dict)

@@ -1,11 +1,11 @@
-"""Templates: text with `{{ name }}` placeholders, checked and compiled once, rendered per recipient.
+"""Templates: text with `{{ name }}`, checked and compiled once, rendered per recipient.
 
 A placeholder is two opening braces, a name of ASCII letters, digits and underscores, and two closing braces. Upper and
-lower case are the same name, and blanks and line breaks around it are ignored. Everything else between double braces is
-refused with its position. Sections, comments, partials, triple braces, dots and quotes belong to other languages. A
-mail that shows them is a mistake that a million people read. Names are ASCII because they are compared without case,
-whose rules differ in other scripts. Single braces are text. So is `}}` if it closes two single ones, as at the end of a
-media query or of JSON.
+lower case are the same name, and blanks and line breaks around it are ignored. `| plain` and `| default: "text"` may
+follow the name, each once. Everything else between double braces is refused with its position. Sections, comments,
+partials, triple braces, dots and quotes belong to other languages. A mail that shows them is a mistake that a million
+people read. Names are ASCII because they are compared without case, whose rules differ in other scripts. Single braces
+are text. So is `}}` if it closes two single ones, as at the end of a media query or of JSON.
 
 Template authors read docs/templates.md.
 
@@ -18,7 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from html import escape
-from typing import Final
+from typing import Final, NamedTuple
+
+from shared.domain.characters.invisible import seen
+from shared.domain.content.plain_values import plain
 
 RECIPIENT: Final = "recipient"
 """The variable that always has a value: the recipient's address or number."""
@@ -39,8 +42,13 @@ _MAX_TAG: Final = 200
 """Characters after which `}}` is not taken for the end of a faulty placeholder."""
 
 _BLANK: Final = " \t\r\n"
-_TOKEN: Final = re.compile(rf"\{{\{{[{_BLANK}]*+([A-Za-z0-9_]++)[{_BLANK}]*+\}}\}}|\{{++|\}}++")
-"""A placeholder, or a run of opening or of closing braces."""
+_PLAIN: Final = rf"\|[{_BLANK}]*+plain[{_BLANK}]*+"
+_QUOTED: Final = r"(?:\"[^\"{}\r\n]*+\"|'[^'{}\r\n]*+')"
+_DEFAULT: Final = rf"\|[{_BLANK}]*+default[{_BLANK}]*+:[{_BLANK}]*+{_QUOTED}[{_BLANK}]*+"
+_FILTERS: Final = rf"((?:{_PLAIN}(?:{_DEFAULT})?+|{_DEFAULT}(?:{_PLAIN})?+)?+)"
+_TOKEN: Final = re.compile(rf"\{{\{{[{_BLANK}]*+([A-Za-z0-9_]++)[{_BLANK}]*+{_FILTERS}\}}\}}|\{{++|\}}++")
+"""A placeholder with what follows its name, or a run of opening or of closing braces."""
+_DEFAULT_OF: Final = re.compile(rf"default[{_BLANK}]*+:[{_BLANK}]*+({_QUOTED})")
 _DOUBLE: Final = re.compile(r"\{\{|\}\}")
 _NOT_A_NAME: Final = re.compile(r"[^A-Za-z0-9_]")
 _LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
@@ -104,6 +112,12 @@ _SIGILS: Final = {
 }
 
 
+_FOLLOWS: Final = (
+    "Only `plain` and a default between straight quotes may follow a name, each once: "
+    'write {{ name | plain }} or {{ name | default: "there" }}.'
+)
+
+
 @dataclass(frozen=True, slots=True)
 class TemplateFault:
     """A fault of a template, and its place.
@@ -140,17 +154,14 @@ def _in_html(value: str) -> str:
     return escape(value) if _MARKUP.search(value) else value
 
 
-def _links(
-    frame: Sequence[str], slots: Iterable[tuple[int, str]]
-) -> Iterator[tuple[re.Pattern[str], tuple[tuple[int, str], ...]]]:
+def _links(frame: Sequence[str], slots: Mapping[int, "_Slot"]) -> Iterator[tuple[re.Pattern[str], tuple["_Slot", ...]]]:
     """Yield the values that begin the URL of an attribute, each with those that follow it at once."""
-    names = dict(slots)
-    for i in names:
+    for i in slots:
         found = _LINK.search(frame[i - 1][-_BEFORE:]) if i else None
         if found is not None:
-            end = next((n for n in range(i, len(frame)) if n not in names and frame[n].strip()), len(frame))
+            end = next((n for n in range(i, len(frame)) if n not in slots and frame[n].strip()), len(frame))
             refused = _RUNS if found[1].lower() in _SHOWN else _RUNS_IN_LINK
-            yield refused, tuple((n, names[n]) for n in range(i, end) if n in names)
+            yield refused, tuple(slots[n] for n in range(i, end) if n in slots)
 
 
 _SAFE: Final[Mapping[TemplateKind, Callable[[str], str] | None]] = {
@@ -159,6 +170,27 @@ _SAFE: Final[Mapping[TemplateKind, Callable[[str], str] | None]] = {
     TemplateKind.SUBJECT: _in_line,
     TemplateKind.SMS: None,
 }
+
+
+class _Slot(NamedTuple):
+    """A value's index in the frame, its name, whether it must be no link, and its default; None: it has none."""
+
+    at: int
+    name: str
+    plain: bool = False
+    default: str | None = None
+
+    def of(self, values: Mapping[str, str]) -> str:
+        """Return its value, or its default in place of one that shows nothing."""
+        value = values.get(self.name, "")
+        return self.default if self.default is not None and not seen(value) else value
+
+    @property
+    def written(self) -> str:
+        """The placeholder, as a template has it."""
+        quote = "'" if '"' in (self.default or "") else '"'
+        default = "" if self.default is None else f" | default: {quote}{self.default}{quote}"
+        return f"{{{{ {self.name}{' | plain' if self.plain else ''}{default} }}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +208,8 @@ class Template:
     variables: tuple[str, ...] = field(compare=False)
     _frame: tuple[str, ...] = field(compare=False, repr=False)
     """Literals, with an empty string in place of each value."""
-    _slots: tuple[tuple[int, str], ...] = field(compare=False, repr=False)
-    """Index in the frame and name of each value."""
-    _links: tuple[tuple[re.Pattern[str], tuple[tuple[int, str], ...]], ...] = field(compare=False, repr=False)
+    _slots: tuple[_Slot, ...] = field(compare=False, repr=False)
+    _links: tuple[tuple[re.Pattern[str], tuple[_Slot, ...]], ...] = field(compare=False, repr=False)
     """The values that begin a URL together, and what must not be their beginning."""
 
     @classmethod
@@ -198,17 +229,23 @@ class Template:
             reader.controls(_NOT_IN_LINE if kind is TemplateKind.SUBJECT else _UNSTORABLE)
         if reader.found:
             raise InvalidTemplateError(reader.faults())
-        slots = tuple((i, name) for i, name in enumerate(reader.names) if name)
-        frame = tuple(reader.frame)
-        links = tuple(_links(frame, slots)) if kind is TemplateKind.HTML else ()
+        frame, slots = tuple(reader.frame), tuple(reader.slots)
+        links = tuple(_links(frame, {x.at: x for x in slots})) if kind is TemplateKind.HTML else ()
         return cls(text, kind, tuple(reader.variables), frame, slots, links)
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """Variables that have no default in at least one place."""
+        return frozenset(x.name for x in self._slots if x.default is None)
 
     def count(self, name: str) -> int:
         """Return how often the template names a variable."""
-        return sum(1 for _, found in self._slots if found == name)
+        return sum(1 for x in self._slots if x.name == name)
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Return the text with its values; a missing or empty one is nothing, and so is a link that would run a script.
+        """Return the text with its values; a missing or empty one is its default, else nothing.
+
+        A link that would run a script is nothing as well.
 
         Args:
             values: by lower-case name; what the template does not name is ignored.
@@ -218,16 +255,24 @@ class Template:
         """
         out = list(self._frame)
         safe = _SAFE[self.kind]
-        for i, name in self._slots:
-            value = values.get(name, "")
+        for slot in self._slots:
+            value = slot.of(values)
             if value:
-                out[i] = value if safe is None else safe(value)
-            elif name == RECIPIENT:
+                shown = plain(value) if slot.plain else value
+                out[slot.at] = shown if safe is None else safe(shown)
+            elif slot.name == RECIPIENT:
                 raise ValueError("a message needs its recipient")
         for refused, parts in self._links:
-            if refused.match(_NOT_READ.sub("", "".join([values.get(name, "") for _, name in parts]))):
-                for i, _ in parts:
-                    out[i] = ""
+            if refused.match(_NOT_READ.sub("", "".join([slot.of(values) for slot in parts]))):
+                for slot in parts:
+                    out[slot.at] = ""
+        return "".join(out)
+
+    def marked(self, mark: Callable[[str], str]) -> str:
+        """Return the text with a mark in place of each value. `mark`: of a placeholder as a template has it."""
+        out = list(self._frame)
+        for slot in self._slots:
+            out[slot.at] = mark(slot.written)
         return "".join(out)
 
 
@@ -269,14 +314,14 @@ def variables(templates: Iterable[Template]) -> tuple[str, ...]:
 
 
 class _Reader:
-    """Reads a template from left to right; `frame` and `names` run side by side, a literal has no name."""
+    """Reads a template from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.found: list[tuple[int, FaultCode, str]] = []
         """Offset, code and message of each fault."""
         self.frame: list[str] = []
-        self.names: list[str] = []
+        self.slots: list[_Slot] = []
         self.variables: dict[str, None] = {}
         self._open = 0
         """Single braces opened and not closed."""
@@ -308,7 +353,7 @@ class _Reader:
         while (token := _TOKEN.search(self.text, at)) and len(self.found) < MAX_FAULTS:
             if token[1]:
                 self._literal(literal, token.start())
-                self._placeholder(token[1].lower(), token.start())
+                self._placeholder(token[1].lower(), token[2], token.start())
                 literal = at = token.end()
             elif token[0] == "{":
                 self._open += 1
@@ -323,9 +368,8 @@ class _Reader:
     def _literal(self, start: int, end: int) -> None:
         if end > start:
             self.frame.append(self.text[start:end])
-            self.names.append("")
 
-    def _placeholder(self, name: str, offset: int) -> None:
+    def _placeholder(self, name: str, filters: str, offset: int) -> None:
         if len(name) > MAX_NAME:
             self._fault(FaultCode.NAME_TOO_LONG, f"A name has at most {MAX_NAME} characters.", offset)
             return
@@ -337,8 +381,10 @@ class _Reader:
             message = f"A template has at most {MAX_VARIABLES} different variables."
             self._fault(FaultCode.TOO_MANY_VARIABLES, message, offset)
         self.variables[name] = None
+        default = _DEFAULT_OF.search(filters)
+        apart = bool(filters) and "plain" in _DEFAULT_OF.sub("", filters)
+        self.slots.append(_Slot(len(self.frame), name, apart, default[1][1:-1] if default else None))
         self.frame.append("")
-        self.names.append(name)
 
     def _closing(self, token: re.Match[str], *, after_placeholder: bool) -> None:
         """Closing braces are text, but two or more, or one behind a placeholder, must close what was opened."""
@@ -372,6 +418,8 @@ def _reason(inner: str, *, triple: bool) -> tuple[FaultCode, str]:
         return FaultCode.EMPTY_NAME, "There is no name between the braces."
     if inner[0] in _SIGILS:
         return _SIGILS[inner[0]]
+    if "|" in inner:
+        return FaultCode.INVALID_NAME, _FOLLOWS
     wrong = _NOT_A_NAME.search(inner)
     character = _named(wrong[0] if wrong else inner[0])
     return FaultCode.INVALID_NAME, f"A name has only the letters a to z, digits and underscores; here is {character}."

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Mailbox
+from shared.domain.hours.hours import OpenHours
 from shared.domain.times import Millis, Seconds
 
 DAY_S: Final = 86_400
@@ -52,6 +53,7 @@ class DigestPolicy:
         max_lines: events that one message lists. It counts the others.
         retention: seconds for which windows and events are kept once they are processed.
         unsubscribe: each recipient gets a link to leave the digests of this policy.
+        hours: when digests may be sent; None: at any time.
         deleted: it applies to no key; its versions continue to be counted.
     """
 
@@ -77,6 +79,7 @@ class DigestPolicy:
     max_lines: int = 100
     retention: int = 7 * DAY_S
     unsubscribe: bool = False
+    hours: OpenHours | None = None
     deleted: bool = False
 
     @property
@@ -89,6 +92,10 @@ class DigestPolicy:
         said = {name: getattr(self, name) for name in SETTINGS}
         if self.sender is not None:
             said["sender"] = {"address": self.sender.address, "display": self.sender.display}
+        if self.hours is None:
+            del said["hours"]  # other policies are stored as before
+        else:
+            said["hours"] = self.hours.text()
         return zlib.compress(json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode(), 6)
 
 
@@ -100,7 +107,8 @@ def settings(data: bytes) -> dict[str, Any]:
     """Read what `DigestPolicy.pack` wrote, as arguments of `DigestPolicy`."""
     raw = json.loads(zlib.decompress(data))
     known = {name: raw[name] for name in SETTINGS if name in raw}
-    sender = known["sender"]
+    sender, hours = known["sender"], known.pop("hours", "")
+    known["hours"] = OpenHours.read(hours) if hours else None
     return {**known, "sender": Mailbox(**sender) if sender else None, "route": tuple(known["route"])}
 
 

@@ -9,18 +9,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, Literal, TypeVar
 
-from shared.domain.campaigns.campaign import Upload
+from shared.domain.access.ends import EndingKey
+from shared.domain.campaigns.approval import Decided, Decision, PendingApproval
+from shared.domain.campaigns.bounce_guard import BouncingDay
+from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.sms import SMS
-from shared.domain.content.personal import Personal
 from shared.domain.digests.window import DigestWindow
 from shared.domain.ids import message_id
 from shared.domain.jobs.job import Job, StopReason, public_counts
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.states import Cell, JobState, MessageState, message_state
 from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lists.uploads import ListCounts
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.domain.spending.limits import Measure, ReachedQuota, shown
 from shared.domain.texts import ReceivedText
 from shared.domain.times import Millis
 
@@ -28,8 +32,6 @@ HookData = dict[str, Any]
 """The `data` of an event's body."""
 AmountByState = dict[MessageState, int]
 """Messages by state: each state has an amount."""
-UNMARKED: Final = Personal()
-"""Of a message that its owner has sent nothing along with."""
 EXAMPLE_TIME: Final = "2026-11-23T15:04:05.678Z"
 
 S = TypeVar("S")
@@ -82,7 +84,7 @@ class MessageSource:
         index: the recipient's place in the chunk.
         byte: the message's cell, as its ledger had it.
         error: the code that explains the state; empty for none.
-        own: what its owner has sent along with it.
+        labels: what its owner calls it.
     """
 
     job: Job
@@ -91,7 +93,7 @@ class MessageSource:
     byte: int
     address: str
     error: str = ""
-    own: Personal = UNMARKED
+    labels: Labels = NO_LABELS
 
     @property
     def state(self) -> str:
@@ -120,6 +122,19 @@ def _counts(x: Upload) -> ListCounts:
     return x.checkpoint.counts if x.checkpoint is not None else ListCounts()
 
 
+def _asked(x: Campaign) -> PendingApproval:
+    if x.asked is None:
+        raise ValueError("nothing waits")
+    return x.asked
+
+
+def _decided(x: Campaign) -> Decided:
+    if x.decided is None:
+        raise ValueError("nothing was decided")
+    return x.decided
+
+
+_APPROVAL: Final = "5b7c1f0e9d3a48267c1b0f5e9d3a4826"
 _JOB: Final = "01kht2n3a8f6q0v7x9y4c5b1de"
 _LIST: Final = "01kht2m0r7s9t1v3w5x7z9b2d4"
 _CAMPAIGN: Final = "01kht2kz5e7g9j2m4p6r8t0v3x"
@@ -160,13 +175,14 @@ MESSAGE: Final[HookBody[MessageSource]] = HookBody(
         HookField("name", str | None, "Invoices", lambda x: x.job.name or None, "The job's name."),
         HookField("campaign_id", str | None, None, lambda x: x.job.campaign or None),
         HookField("test", bool, False, lambda x: x.job.test),
-        HookField("tags", list[str], ["invoices"], lambda x: list(x.own.labels), "The owner's words for the message."),
+        HookField("reference", str | None, "order-4711", lambda x: x.labels.reference or None, "The batch's."),
+        HookField("tags", list[str], ["invoices"], lambda x: list(x.labels.tags), "The owner's words for the message."),
         HookField(
             "metadata",
             dict[str, str],
             {"order": "4711"},
-            lambda x: dict(x.own.metadata),
-            "The owner's own data that came with the message.",
+            lambda x: dict(x.labels.metadata),
+            "The owner's own data: the batch's, and the recipient's in place of those of the same names.",
         ),
     ),
 )
@@ -193,6 +209,9 @@ JOB: Final[HookBody[Job]] = HookBody(
         HookField("stop_reason", StopReason | None, None, lambda x: x.stop_reason or None),
         HookField("stopped_at", datetime | None, None, lambda x: _moment(x.stopped_at)),
         HookField("finished_at", datetime | None, _AT, lambda x: _moment(x.ended_at), "When all messages had an end."),
+        HookField("reference", str | None, "order-4711", lambda x: x.labels.reference or None, "The owner's name."),
+        HookField("tags", list[str], ["invoices"], lambda x: list(x.labels.tags)),
+        HookField("metadata", dict[str, str], {"order": "4711"}, lambda x: dict(x.labels.metadata)),
     ),
 )
 
@@ -211,6 +230,39 @@ HALT: Final[HookBody[Job]] = HookBody(
             "bounced", int, 57, lambda x: x.counts["bounced"], "Messages of the job with a hard bounce or a complaint."
         ),
         HookField("stopped_at", datetime, _AT, lambda x: iso(x.stopped_at)),
+    ),
+)
+
+APPROVAL: Final[HookBody[Campaign]] = HookBody(
+    "ApprovalRequest",
+    "A list that waits for approval.",
+    (
+        HookField("approval_id", str, _APPROVAL, lambda x: _asked(x).id, "Names exactly what waits."),
+        HookField("campaign_id", str, _CAMPAIGN, lambda x: x.id),
+        HookField("upload_id", str, _LIST, lambda x: x.ready, "The list."),
+        HookField("name", str, "Autumn sale", lambda x: x.name),
+        HookField("channel", str, EMAIL.name, lambda x: x.channel),
+        HookField("subject", str | None, "News for {{ name }}", lambda x: x.message.subject or None),
+        HookField("recipients", int, 5000, lambda x: _asked(x).rows, "Accepted rows of the list."),
+        HookField("asked_by", str, "3f9a1c7e5b2d4860", lambda x: _asked(x).by, "As in the audit log."),
+        HookField("asked_at", datetime, _AT, lambda x: iso(_asked(x).at)),
+        HookField("scheduled_at", datetime | None, None, lambda x: _moment(_asked(x).not_before)),
+    ),
+)
+
+DECISION: Final[HookBody[Campaign]] = HookBody(
+    "ApprovalDecision",
+    "The end of a request for approval.",
+    (
+        HookField("approval_id", str, _APPROVAL, lambda x: _decided(x).id),
+        HookField("campaign_id", str, _CAMPAIGN, lambda x: x.id),
+        HookField("upload_id", str, _LIST, lambda x: _decided(x).upload, "The list. If it is approved, also its job."),
+        HookField("name", str, "Autumn sale", lambda x: x.name),
+        HookField("decision", Decision, "approved", lambda x: _decided(x).decision.value),
+        HookField("decided_by", str, "8c0d2e4f6a1b3c5d", lambda x: _decided(x).by, "As in the audit log."),
+        HookField("asked_by", str, "3f9a1c7e5b2d4860", lambda x: _decided(x).asked_by),
+        HookField("decided_at", datetime, _AT, lambda x: iso(_decided(x).at)),
+        HookField("reason", str | None, None, lambda x: _decided(x).reason or None, "Of a refusal."),
     ),
 )
 
@@ -281,6 +333,8 @@ MAIL: Final[HookBody[MessageSource]] = HookBody(
         HookField("attempts", int, 3, lambda x: x.byte >> 4, "Attempts that were begun."),
         HookField("error", str | None, "5.1.1", lambda x: x.error or None, "The code that explains the state."),
         HookField("test", bool, False, lambda x: x.job.test),
+        HookField("reference", str | None, "ticket-7", lambda x: x.labels.reference or None, "The mail's."),
+        HookField("tags", list[str], ["tickets"], lambda x: list(x.labels.tags), "The mail's."),
     ),
 )
 
@@ -339,6 +393,32 @@ TEXT: Final[HookBody[ReceivedText]] = HookBody(
     ),
 )
 
+QUOTA: Final[HookBody[ReachedQuota]] = HookBody(
+    "QuotaReached",
+    "A share of a limit of the day that is used.",
+    (
+        HookField("account", str, "acc_01kht2n3a8f6", lambda x: x.account),
+        HookField("quota", Measure, "email", lambda x: x.measure, "A channel, `messages` of all channels, or `price`."),
+        HookField("key_id", str | None, None, lambda x: x.key or None, "The API key whose own limit it is."),
+        HookField("share", int, 80, lambda x: x.share, "80 or 100 percent. 100 also if a request was refused."),
+        HookField("limit", float, 10_000, lambda x: shown(x.measure, x.limit), "The most of a day."),
+        HookField("used", float, 8_012, lambda x: shown(x.measure, x.used)),
+        HookField("date", str, "2026-11-23", lambda x: x.day, "In UTC."),
+    ),
+)
+
+BOUNCING: Final[HookBody[BouncingDay]] = HookBody(
+    "AccountBouncing",
+    "Single messages of a day that bounce too much.",
+    (
+        HookField("account", str, "acc_01kht2n3a8f6", lambda x: x.account),
+        HookField("channel", str, "email", lambda x: x.channel),
+        HookField("bounced", int, 12, lambda x: x.bounced, "Messages that bounced for good."),
+        HookField("settled", int, 90, lambda x: x.settled, "Messages with a final result."),
+        HookField("date", str, "2026-11-23", lambda x: x.day, "On which they were accepted, in UTC."),
+    ),
+)
+
 BREAKER: Final[HookBody[Breaker]] = HookBody(
     "BreakerChange",
     "A credential's circuit breaker that has opened or closed.",
@@ -375,6 +455,18 @@ ALARM: Final[HookBody[Mapping[str, Any]]] = HookBody(
     ),
 )
 """Made from the `detail` of CloudWatch's event."""
+
+KEY: Final[HookBody[EndingKey]] = HookBody(
+    "KeyEnd",
+    "An API key that ends soon. It is used: no event tells of a key that no program has.",
+    (
+        HookField("key_id", str, "f08a4957eb0d4ed1", lambda x: x.key),
+        HookField("name", str | None, "Shop", lambda x: x.name or None),
+        HookField("kind", Literal["live", "team", "test"], "live", lambda x: x.kind),
+        HookField("expires_at", datetime, _AT, lambda x: iso(x.expires)),
+        HookField("days", int, 14, lambda x: x.days, "It ends within so many days: 14, 7 or 1."),
+    ),
+)
 
 TEST: Final[HookBody[str]] = HookBody(
     "HookTest",

@@ -32,6 +32,9 @@ _SENTENCES: Final[Mapping[str, str]] = {
     HookKind.JOB_STOPPED: "Job {job_id} was stopped ({stop_reason}): {counts} of {total}.",
     HookKind.CAMPAIGN_HALTED: "Campaign {campaign_id} of account {account} was halted ({reason}): {bounced} messages "
     "of job {job_id} bounced.",
+    HookKind.APPROVAL_ASKED: "A list of {recipients} rows of campaign {campaign_id} ({name}) waits for approval. "
+    "{asked_by} has asked.",
+    HookKind.APPROVAL_DECIDED: "The list of campaign {campaign_id} ({name}) was {decision} by {decided_by}: {reason}.",
     HookKind.UPLOAD_FINISHED: "List {upload_id} of campaign {campaign_id} is {state}: {accepted} of {rows} rows "
     "accepted, {invalid} invalid, {duplicates} duplicates.",
     HookKind.DIGEST_CLOSED: "Digest window {number} of {batch_key} was closed with {events} events.",
@@ -40,6 +43,9 @@ _SENTENCES: Final[Mapping[str, str]] = {
     HookKind.SUPPRESSION_ADDED: "{address} is suppressed: {reason}.",
     HookKind.UNSUBSCRIBED: "{address} unsubscribed.",
     HookKind.TEXT_RECEIVED: "Text from {from} to {to}: {text}",
+    HookKind.KEY_EXPIRING: "API key {key_id} ({name}) ends at {expires_at}: replace it before.",
+    HookKind.ACCOUNT_BOUNCING: "Account {account}: {bounced} of {settled} single messages bounced ({channel}, {date}).",
+    HookKind.QUOTA_REACHED: "Account {account} has used {used} of {limit} ({quota}), {share} % of the limit of {date}.",
     HookKind.BREAKER_OPENED: "The breaker of credential {credential_id} opened after {failures} failures: {reason}.",
     HookKind.BREAKER_CLOSED: "The breaker of credential {credential_id} closed.",
     HookKind.ALARM_CHANGED: "Alarm {alarm} changed from {before} to {state}: {reason}",

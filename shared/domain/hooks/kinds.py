@@ -25,6 +25,8 @@ class HookKind(StrEnum):
     JOB_LOGGED = "job.logged"
     JOB_STOPPED = "job.stopped"
     CAMPAIGN_HALTED = "campaign.halted"
+    APPROVAL_ASKED = "approval.asked"
+    APPROVAL_DECIDED = "approval.decided"
     UPLOAD_FINISHED = "upload.finished"
     DIGEST_CLOSED = "digest.closed"
     NOTICE_UPDATED = "notice.updated"
@@ -32,6 +34,9 @@ class HookKind(StrEnum):
     SUPPRESSION_ADDED = "suppression.added"
     UNSUBSCRIBED = "unsubscribed"
     TEXT_RECEIVED = "text.received"
+    KEY_EXPIRING = "key.expiring"
+    QUOTA_REACHED = "quota.reached"
+    ACCOUNT_BOUNCING = "account.bouncing"
     BREAKER_OPENED = "breaker.opened"
     BREAKER_CLOSED = "breaker.closed"
     ALARM_CHANGED = "alarm.changed"
@@ -54,7 +59,8 @@ LATER_S: Final[Seconds] = 4
 _OF_OPERATORS: Final = frozenset({HookKind.BREAKER_OPENED, HookKind.BREAKER_CLOSED, HookKind.ALARM_CHANGED})
 ACCOUNT_KINDS: Final = frozenset(HookKind) - _OF_OPERATORS - {HookKind.TEST}
 """Kinds that an account's endpoint may name."""
-DEPLOYMENT_KINDS: Final = _OF_OPERATORS | {HookKind.CAMPAIGN_HALTED}
+_OF_BOTH: Final = frozenset({HookKind.CAMPAIGN_HALTED, HookKind.QUOTA_REACHED, HookKind.ACCOUNT_BOUNCING})
+DEPLOYMENT_KINDS: Final = _OF_OPERATORS | _OF_BOTH
 """Kinds that an operators' endpoint may name."""
 _KIND_OF: Final = {
     Cell.SENT: HookKind.MESSAGE_SENT,

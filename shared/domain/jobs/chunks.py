@@ -39,12 +39,16 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A chunk's recipients, in list order."""
+    """A chunk's recipients, in list order.
+
+    `zone`: with hours in each recipient's own zone, theirs; several separated by commas. Else empty.
+    """
 
     job: str
     number: int
     recipients: tuple[Recipient, ...]
     ttl: int
+    zone: str = ""
 
 
 def chunk_size(total: int, route_length: int, slowest_rate: float) -> int:

@@ -7,9 +7,12 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
+from shared.domain.hours.hours import OpenHours
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import COUNT_KEYS, SHOWN_AS, Cell, JobState, MessageState
 from shared.domain.namespaces import KeyKind, kind_of, namespace
+from shared.domain.times import Millis
 
 SHARDS: Final = 16
 """Shards of the index of open jobs without reservation, and of a day's stats: spreads the writes of many jobs."""
@@ -84,11 +87,13 @@ class RetryRequest:
         states: cells that it queues again.
         asked_at: Unix milliseconds.
         next: the first chunk that it has not come to.
+        charge: what the job holds of its account's limits once it runs, as of `Job.charge`.
     """
 
     states: tuple[Cell, ...]
     asked_at: int
     next: int
+    charge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +106,22 @@ class Job:
         created_at: its age, never changed, so also its priority.
         counts: by COUNT_KEYS, as folded; they add up to `total`.
         by: credential → its four numbers of BY_KEYS.
-        rests_until: once it gave way to another campaign: when its next try is due (Unix ms).
+        rests_until: once it gave way to another campaign: when its next try is due (Unix ms). While it waits for its
+            hours, when they open, as `not_before` then is.
         pointed_at: when chunks were last pointed to again, by rule S.6 or E.5 (Unix ms).
         stopped: set on stop, removed by the planner; feedback does not reopen a stopped job.
         guard_off: its owner has overridden the bounce guard.
         shared: a campaign's job that reserves nothing: campaigns shared its credential when it was made, or a team key
             made it.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
+        hours: when its messages may be sent; None: at any time.
+        urgent: its account's quiet hours do not hold it up.
+        labels: what its owner calls it; each of its messages has them.
+        template: id of the stored template that a batch was made of; empty: of none. `template_version`: its
+            version then.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
         resumed_by: the actor who last resumed or retried it, likewise.
+        charge: what a campaign's job holds of its account's limits (`spending.reserved`); empty: nothing.
         ttl: Unix seconds when the stored items may be removed.
     """
 
@@ -145,8 +157,14 @@ class Job:
     guard_off: bool = False
     shared: bool = False
     retry: RetryRequest | None = None
+    hours: OpenHours | None = None
+    urgent: bool = False
+    labels: Labels = NO_LABELS
+    template: str = ""
+    template_version: int = 0
     created_by: str = ""
     resumed_by: str = ""
+    charge: str = ""
     version: int = 1
 
     @property
@@ -173,6 +191,15 @@ class Job:
     def due_at(self) -> int:
         """When it may be planned (Unix ms)."""
         return max(self.not_before, self.rests_until)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it waits for its hours to open: it is planned when they do."""
+        return 0 < self.rests_until == self.not_before
+
+    def opens(self, now: Millis) -> Millis:
+        """Return when its hours are next open for some of its messages (Unix ms); `now` if they are."""
+        return self.hours.first(now) if self.hours is not None else now
 
     @property
     def exclusive(self) -> bool:

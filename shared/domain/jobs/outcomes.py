@@ -79,6 +79,19 @@ class Throttled:
 
 
 @dataclass(frozen=True, slots=True)
+class OverQuota(Throttled):
+    """The account's quota is used up; surely not sent.
+
+    `retry_after` and `per` say until when; 0 and empty if the provider does not.
+
+    `per`: the period that the provider documents, a calendar one in UTC: `hour`, `day` or `month`.
+    """
+
+    retry_after: float = 0.0
+    per: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """The provider may or may not have the message; `reason` in snake_case."""
 

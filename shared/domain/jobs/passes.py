@@ -3,7 +3,7 @@
 A *pass* is one turn of a chunk at one credential; a *round* is one way around the route. Source: docs/protocol.md, L4.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -98,6 +98,21 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
 
 
 @dataclass(frozen=True, slots=True)
+class FullLane:
+    """A lane whose quota is used up.
+
+    Attributes:
+        until: Unix milliseconds.
+        waits: messages wait for it, and move to no other credential.
+        room: until when another credential's quota is used up, in milliseconds; 0: it has room.
+    """
+
+    until: int
+    waits: bool = True
+    room: Callable[[str], int] = lambda _credential: 0
+
+
+@dataclass(frozen=True, slots=True)
 class PassContext:
     """The inputs that release needs to start the next pass.
 
@@ -110,6 +125,7 @@ class PassContext:
         throttled_until: the provider asked to wait until then (milliseconds), or 0.
         leave: the lane's breaker is open: queued messages also move on, without an attempt.
         throttled: the provider took nothing in this lease and asked to wait.
+        full: the lane's quota is used up; None: it is not.
         per_call: the most recipients of the lane's next calls, since a refused one is not divided yet; 0: as before.
         gone: whether a credential is no longer declared. Messages that only such credentials may get are given up.
         pasts: the history from the chunk's details, read after the ledger that is given, and only if it is needed.
@@ -122,20 +138,17 @@ class PassContext:
     throttled_until: int = 0
     leave: bool = False
     throttled: bool = False
+    full: FullLane | None = None
     per_call: int = 0
     gone: Callable[[str], bool] = lambda _credential: False
     pasts: Callable[[Ledger], Mapping[int, Past]] = lambda _ledger: {}
 
 
 def release(ledger: Ledger, passing: PassContext) -> Ledger:
-    """End the lease: start the next pass if nothing else is left, and become DONE or IDLE.
-
-    A provider that throttles again and again, or for long, is left as if its breaker were open.
-    """
-    row = ledger.throttled + 1 if passing.throttled else 0
-    if passing.throttled and (row >= THROTTLED or passing.throttled_until - passing.now > LONG_WAIT):
-        passing, row = replace(passing, leave=True), 0
-    out = next_pass(ledger, passing)
+    """End the lease: start the next pass if nothing else is left, and become DONE or IDLE."""
+    row, passing = _throttled(ledger, passing)
+    full = None if passing.leave else passing.full
+    out = next_pass(ledger, passing) if full is None else _overflow(ledger, passing, full)
     status = LedgerStatus.IDLE if out.unfinished else LedgerStatus.DONE
     asked = passing.throttled_until if out.lane == ledger.lane else 0  # another provider did not ask to wait
     return replace(
@@ -150,6 +163,19 @@ def release(ledger: Ledger, passing: PassContext) -> Ledger:
         released_at=passing.now,
         version=ledger.version + 1,
     )
+
+
+def _throttled(ledger: Ledger, passing: PassContext) -> tuple[int, PassContext]:
+    """Return how many leases in a row were throttled, and how the next pass begins.
+
+    A provider that throttles again and again, or for long, is left as if its breaker were open.
+    """
+    if not passing.throttled:
+        return 0, passing
+    row = ledger.throttled + 1
+    if row >= THROTTLED or passing.throttled_until - passing.now > LONG_WAIT:
+        return 0, replace(passing, leave=True)
+    return row, passing
 
 
 def reopen(ledger: Ledger, passing: PassContext) -> Ledger:
@@ -192,7 +218,7 @@ def next_pass(ledger: Ledger, passing: PassContext) -> Ledger:
     if not plan.open:
         return plan.result(ledger.lane, ())
     here = plan.place(ledger.lane)
-    tried = tuple(dict.fromkeys((*ledger.tried, here))) if here >= 0 else ledger.tried
+    tried = plan.tried_with(here)
     for place in plan.order(here + 1):
         if place == here and passing.leave:
             continue  # its breaker may not be written as open yet; to come back at once would be to come back for ever
@@ -200,6 +226,49 @@ def next_pass(ledger: Ledger, passing: PassContext) -> Ledger:
         if fresh and passing.usable(passing.route[place]):
             return replace(plan.result(passing.route[place], fresh), tried=tried, not_before=passing.now)
     return plan.new_round()
+
+
+def _overflow(ledger: Ledger, passing: PassContext, full: FullLane) -> Ledger:
+    """Move what is queued in a lane that is full to a credential with room; without one it waits, and is not tried.
+
+    If no credential that was not tried this round has room, it waits.
+    """
+    queued = ledger.having(Cell.QUEUED)
+    if not queued:
+        return next_pass(ledger, passing)
+    if full.waits:
+        return ledger
+    plan = _Plan(ledger, passing, queued)
+    if not plan.open:
+        return plan.result(ledger.lane, ())
+    here = plan.place(ledger.lane)
+    tried = plan.tried_with(here)
+    until = {here: full.until}
+    for place in plan.others(here):
+        until[place] = full.room(passing.route[place])
+        fresh = plan.fresh(place, tried)
+        if fresh and not until[place]:
+            return replace(plan.result(passing.route[place], fresh), tried=tried, not_before=passing.now)
+    return _wait_for_room(ledger, passing, plan, until)
+
+
+def _wait_for_room(ledger: Ledger, passing: PassContext, plan: "_Plan", until: Mapping[int, Millis]) -> Ledger:
+    """Let what is queued wait where there is room first.
+
+    A credential that was tried this round takes it after the delay of a round. Rounds do not count here: each of them
+    ends with an attempt.
+
+    Args:
+        until: place of the route to the time until which its quota is used up; 0: it has room.
+    """
+    here = plan.place(ledger.lane)
+    first = min(until, key=lambda place: (until[place], place != here))
+    if first < 0 or first == here:
+        return plan.result(ledger.lane, plan.able(here) or plan.open)
+    moved = plan.result(passing.route[first], plan.able(first))
+    if until[first]:
+        return moved
+    return replace(moved, tried=(), not_before=passing.now + passing.delay(plan.tried(ledger.rounds + 1)))
 
 
 def _waiting(ledger: Ledger, *, leave: bool) -> list[int]:
@@ -245,6 +314,17 @@ class _Plan:
         n = len(self._passing.route)
         return [(start + k) % n for k in range(n)]
 
+    def others(self, here: int) -> Iterator[int]:
+        """Yield the usable places of the route after one that are open to some recipients."""
+        for place in self.order(here + 1):
+            if place != here and self.able(place) and self._passing.usable(self._passing.route[place]):
+                yield place
+
+    def tried_with(self, here: int) -> tuple[int, ...]:
+        """Return the places that were tried this round, with one more; -1 is none."""
+        tried = self._ledger.tried
+        return tuple(dict.fromkeys((*tried, here))) if here >= 0 else tried
+
     def fresh(self, place: int, tried: Sequence[int]) -> list[int]:
         """Return the recipients that may move to a place now: it is open to them, and untried by them in this round.
 
@@ -252,6 +332,10 @@ class _Plan:
         """
         out = place in tried
         return [i for i, places in self.open.items() if place in places and (self._later[i] or not out)]
+
+    def able(self, place: int) -> list[int]:
+        """Return the recipients to whom a place is open."""
+        return [i for i, places in self.open.items() if place in places]
 
     def new_round(self) -> Ledger:
         """Start the route again after a delay: at the first usable credential, or the first."""
@@ -263,13 +347,13 @@ class _Plan:
         wanted = [p for p in self.order(self.place(self._ledger.first_lane)) if any(p in x for x in self.open.values())]
         place = next((p for p in wanted if self._passing.usable(self._passing.route[p])), wanted[0])
         return replace(
-            self.result(self._passing.route[place], [i for i in self.open if place in self.open[i]]),
+            self.result(self._passing.route[place], self.able(place)),
             tried=(),
             rounds=rounds,
-            not_before=self._passing.now + self._passing.delay(min(rounds, self._tried(rounds))),
+            not_before=self._passing.now + self._passing.delay(min(rounds, self.tried(rounds))),
         )
 
-    def _tried(self, rounds: int) -> int:
+    def tried(self, rounds: int) -> int:
         """Return how many of the rounds were tried; all of them, if the lane is left without an attempt."""
         if self._passing.leave:
             return rounds

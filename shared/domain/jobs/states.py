@@ -159,6 +159,7 @@ class Change(StrEnum):
     REOPEN = "reopen"
     REOPEN_SENT = "reopen_sent"
     GIVE_WAY = "give_way"
+    CLOSE = "close"
 
 
 # change: which states a job can change between
@@ -172,6 +173,7 @@ TRANSITIONS: Final[dict[Change, tuple[frozenset[JobState], JobState]]] = {
     Change.REOPEN: (frozenset({JobState.LOGGED}), JobState.READY),
     Change.REOPEN_SENT: (frozenset({JobState.SENT}), JobState.SENDING),
     Change.GIVE_WAY: (ACTIVE, JobState.READY),
+    Change.CLOSE: (ACTIVE, JobState.READY),
 }
 """Change → (states it may start from, state it ends in). Every job write's condition is generated from this table."""
 

@@ -13,6 +13,8 @@ PREFIX: Final = "at_"
 MOST: Final = 12
 """Hints kept beside a credential's slots, so that the item stays within one write unit: six workers' leases. Others are
 written apart."""
+MOST_BESIDE_QUOTAS: Final = 5
+"""The same where the item also counts the units of quotas."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import MIN_RATE
+from shared.domain.lanes.quotas import UNBOUNDED, Headroom
 from shared.domain.lanes.refusals import EFFECT, NO_CALLS, RefusalTally, left
 from shared.domain.lanes.switches import NOT_LOWERED, Switches, ThrottledRate
 from shared.domain.times import Seconds
@@ -282,6 +283,8 @@ class Slots:
     `switches`: why there are no slots: the credential is paused, or the pace was made with another rate than is set
     now.
     `tally`: the recent calls of all workers at this pace, as reported with their reservations.
+    `room`: what the lane may still send; that is why there are no slots if it is too little.
+    `counters`: those of quotas that have counted what is called in these slots.
     """
 
     first: float
@@ -289,6 +292,8 @@ class Slots:
     count: int
     switches: Switches | None = None
     tally: RefusalTally = NO_CALLS
+    room: Headroom = UNBOUNDED
+    counters: tuple[str, ...] = ()
 
     def at(self, position: int) -> float:
         """Return the time of a slot."""

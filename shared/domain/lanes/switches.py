@@ -4,11 +4,11 @@ Source: docs/adr/0043, docs/adr/0052.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.contracts import MIN_RATE
-from shared.domain.times import Seconds
+from shared.domain.times import Millis, Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,15 @@ class Hold:
         paused: by any of the switches, or the account is suspended.
         resumed_at: Unix milliseconds when the last of them was taken back, 0 for never. Pointers from before then may
             be lost.
+        full_until: Unix milliseconds until which the lane's quota is used up, or was; 0: it never was.
     """
 
     paused: bool = False
     resumed_at: int = 0
+    full_until: int = 0
+
+    def at(self, now: Millis) -> "Hold":
+        """Return it as it is at a time: a lane that is full is held back, and resumes by itself."""
+        if self.full_until > now:
+            return replace(self, paused=True)
+        return replace(self, resumed_at=max(self.resumed_at, self.full_until))

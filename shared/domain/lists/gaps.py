@@ -4,6 +4,7 @@ A value is lacking if its cell is empty or has only characters that show nothing
 that are sent nothing do not count.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,8 @@ from shared.domain.characters.invisible import seen
 
 MAX_ROWS: Final = 10
 """Rows that are named of a column; all are counted. They take 75 kB at the most, of 512 columns."""
+COUNTRY: Final = "\n"
+"""In place of a column, before the code of a country: numbers of that country. No column's name begins so."""
 LANDLINES: Final = ""
 """In place of a column: rows whose number takes no texts. A column without a name has no gaps."""
 
@@ -55,6 +58,20 @@ def with_landlines(known: Sequence[Gap], rows: Sequence[int]) -> Sequence[Gap]:
     if rows:
         _add(found, LANDLINES, rows)
     return tuple(found.values())
+
+
+def with_countries(known: Sequence[Gap], countries: Iterable[str]) -> Sequence[Gap]:
+    """Return gaps with the countries of more numbers, which are no gaps, but are counted with them."""
+    found = {gap.column: gap for gap in known}
+    for country, count in Counter(countries).items():
+        name = f"{COUNTRY}{country}"
+        found[name] = Gap(name, found.get(name, Gap(name, 0, ())).rows + count, ())
+    return tuple(found.values())
+
+
+def countries_of(known: Iterable[Gap]) -> dict[str, int]:
+    """Return country → numbers, as `with_countries` counted them."""
+    return {gap.column[len(COUNTRY) :]: gap.rows for gap in known if gap.column.startswith(COUNTRY)}
 
 
 def _add(found: dict[str, Gap], name: str, rows: Sequence[int]) -> None:

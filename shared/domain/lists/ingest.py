@@ -7,15 +7,17 @@ docs/uploads.md has the rules of acceptance, docs/adr/0024 their reasons.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.templates import RECIPIENT
+from shared.domain.hours.zones import is_zone
 from shared.domain.jobs import chunks
 from shared.domain.jobs.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
 from shared.domain.lists import gaps
 from shared.domain.lists.csv_rows import RowReader
-from shared.domain.lists.header import FileCode, FileFault, RecipientColumn
+from shared.domain.lists.header import FileCode, FileFault, RecipientColumn, placeholder_name
 from shared.domain.lists.rows import Position, Row
 from shared.domain.lists.uploads import (
     DUPLICATE,
@@ -28,6 +30,8 @@ from shared.domain.lists.uploads import (
     UploadStep,
 )
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
+from shared.domain.recipients.number_zones import NumberZones
+from shared.domain.recipients.phones import country_of
 from shared.domain.recipients.reader import Found, Landline, Read, RecipientFault
 
 ADDRESS: Final = ""
@@ -48,6 +52,11 @@ PART: Final = 256 * 1024
 """Bytes made into rows at a time: rows of a few bytes take fifty times their memory."""
 MAX_PENDING: Final = 1024 * 1024
 """Bytes of rows after which a chunk is weighed before it has all its recipients."""
+TIME_ZONE: Final = "time_zone"
+"""The column that names each recipient's zone."""
+GATHERED: Final = 20
+"""Chunks whose recipients are gathered before they are put together by their zones."""
+_NO_ZONE: Final = RecipientFault("invalid_time_zone", "The time zone is unknown. Write an IANA name, as Europe/Paris.")
 _TOO_MANY: Final = (
     f"The list has more than {MAX_LISTED:,} recipients, or makes more than {MAX_CHUNKS:,} chunks; please split it."
 )
@@ -77,7 +86,7 @@ class Nobody:
         return {}
 
 
-_Pending = tuple[Row, int, int, bool, bool]
+_Pending = tuple[Row, int, int, bool, bool, str]
 """A recipient that waits for its chunk:
 
 1. its row, whose cells are those of a `chunks.table`
@@ -85,6 +94,7 @@ _Pending = tuple[Row, int, int, bool, bool]
 3. how many duplicates there were before it
 4. whether it is a suspect
 5. whether it is a `Landline`
+6. the country of its number; empty of an address
 """
 
 
@@ -121,9 +131,13 @@ class Ingest:
         self._options = options
         channel = channel_of(options.channel)
         self._read: Read = channel.reader(options.region)
+        self._has_countries = channel.numbers
         self._skips = skips or Nobody()
         self._seen = _loaded(marks, self._mark.marks)
         column = RecipientColumn(options.column, channel.recipient_columns)
+        self._numbers = NumberZones() if options.zones and channel.numbers else None
+        self._zones = self._mark.zones
+        self._zone_at: int | None = None  # the place of the column TIME_ZONE, -1 if there is none
         self._rows = RowReader(self._mark.position, column, all_utf8=all_utf8)
         self._fault: FileFault | None = None
         self._number = self._mark.chunk
@@ -156,6 +170,15 @@ class Ingest:
     def header(self) -> tuple[str, ...]:
         """The columns' names, as placeholders mean them; empty until they are read."""
         return self._rows.header
+
+    @property
+    def seen(self) -> tuple[int, int]:
+        """The rows read so far, blank ones included, and those that are recipients, in chunks or not.
+
+        Both run ahead of the checkpoint, which waits for a whole chunk.
+        """
+        here = self._rows.position
+        return here.row + here.blanks, self._accepted + len(self._pending)
 
     def feed(self, block: bytes) -> UploadStep:
         """Take the next bytes of the file, any number of them; 64 KB to 1 MB are best. Never raises on any bytes."""
@@ -196,6 +219,9 @@ class Ingest:
         valued = ADDRESS in self._columns
         pending, size = self._pending, self._options.size
         found = [read(row.cells[at]) if row.cells else RecipientFault(row.code, row.detail) for row in rows]
+        if self._options.zones:
+            found = [x if self._has_zone(row) else _NO_ZONE for x, row in zip(found, rows, strict=True)]
+            size *= GATHERED
         repeated, suspects = self._known(found)
         valid = -1
         for row, recipient in zip(rows, found, strict=True):
@@ -210,7 +236,8 @@ class Ingest:
                 if new or not drop:
                     _fill(row.cells, at, recipient, valued=valued)
                     mute = isinstance(recipient, Landline)
-                    pending.append((row, self._invalid, self._duplicates, valid in suspects, mute))
+                    country = country_of(recipient[1]) if self._has_countries else ""
+                    pending.append((row, self._invalid, self._duplicates, valid in suspects, mute, country))
                 if not new:
                     self._repeat(row, shown)
             if pending and (row.endless or len(pending) == size or row.end >= self._weigh_at):
@@ -218,6 +245,23 @@ class Ingest:
                 if self._fault:
                     break
         return made
+
+    def _zone_cell(self, cells: Sequence[str]) -> str:
+        """Return what a row says of its zone; empty if nothing."""
+        if self._zone_at is None:
+            names = [placeholder_name(x) for x in self._rows.header]
+            self._zone_at = names.index(TIME_ZONE) if TIME_ZONE in names else -1
+        return cells[self._zone_at].strip() if self._zone_at >= 0 else ""
+
+    def _has_zone(self, row: Row) -> bool:
+        """Tell whether a row names a zone that there is, or none."""
+        name = self._zone_cell(row.cells) if row.cells else ""
+        return not name or is_zone(name)
+
+    def _zone_of(self, row: Row) -> str:
+        """Return the zones of an accepted row, as of `Chunk.zone`."""
+        named = self._zone_cell(row.cells)
+        return named or (self._numbers.of(row.cells[self._at]) if self._numbers is not None else "")
 
     def _known(self, found: list[Found | RecipientFault]) -> tuple[frozenset[int], frozenset[int]]:
         """Return which of the valid recipients, counted from 0, an earlier row had, and which are suspects.
@@ -265,6 +309,8 @@ class Ingest:
         The moment of the call changes only the last chunk of `everything`: only the recipients decide how many of them
         fit.
         """
+        if self._options.zones:
+            return self._cut_by_zone(after, everything=everything)
         made: list[PackedChunk] = []
         pending = self._pending
         while pending:
@@ -278,7 +324,7 @@ class Ingest:
             if self._number == MAX_CHUNKS or self._accepted + n > MAX_LISTED:
                 self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
                 return made
-            suspects = [i for i, (_, _, _, asked, _) in enumerate(pending[:n]) if asked]
+            suspects = [i for i, (_, _, _, asked, *_) in enumerate(pending[:n]) if asked]
             made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n]), suspects))
             self._look_for_gaps(pending[:n], made[-1].skipped)
             del pending[:n]
@@ -288,6 +334,41 @@ class Ingest:
                 self._save(after.before(row), invalid, duplicates)
             else:
                 self._save(after, self._invalid, self._duplicates)
+        return made
+
+    def _cut_by_zone(self, after: Position, *, everything: bool) -> list[PackedChunk]:
+        """Make chunks of all that is pending, each of one zone, once enough is gathered; as `_cut`."""
+        pending, size = self._pending, self._options.size
+        if not everything and len(pending) < size * GATHERED:
+            self._weigh_at = pending[0][0].start + MAX_SPAN + 1
+            return []
+        by_zone: dict[str, list[_Pending]] = {}
+        for one in pending:
+            by_zone.setdefault(self._zone_of(one[0]), []).append(one)
+        made: list[PackedChunk] = []
+        for zone, mine in by_zone.items():
+            while mine:
+                chunk = self._chunk_of(mine, zone)
+                if chunk is None:
+                    return made
+                made.append(chunk)
+        self._zones = tuple(sorted({*self._zones, *by_zone}))
+        pending.clear()
+        self._weigh_at = 0
+        self._save(after, self._invalid, self._duplicates)
+        return made
+
+    def _chunk_of(self, pending: list[_Pending], zone: str) -> PackedChunk | None:
+        """Make a chunk of the first recipients, all of one zone, and take them away; None if the list is too large."""
+        rows = [row.cells for row, *_ in pending[: self._options.size]]
+        n = _fitting(rows)
+        if self._number == MAX_CHUNKS or self._accepted + n > MAX_LISTED:
+            self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
+            return None
+        suspects = [i for i, (_, _, _, asked, *_) in enumerate(pending[:n]) if asked]
+        made = replace(self._packed(rows[:n], self._table(rows[:n]), suspects), zone=zone)
+        self._look_for_gaps(pending[:n], made.skipped)
+        del pending[:n]
         return made
 
     def _table(self, rows: list[list[str]]) -> bytes:
@@ -307,17 +388,18 @@ class Ingest:
         return made
 
     def _look_for_gaps(self, chunk: list[_Pending], skipped: Collection[int]) -> None:
-        """Count the values that a chunk's rows lack, and its landlines, without the rows that are sent nothing."""
+        """Count the values that a chunk's rows lack, landlines and countries, without rows that are sent nothing."""
         if self._gaps is not None:
             sent = [x for i, x in enumerate(chunk) if i not in skipped]
             cells = [(row.sheet_row, row.cells) for row, *_ in sent]
-            mute = [row.sheet_row for row, *_, landline in sent if landline]
-            self._gaps = tuple(gaps.with_landlines(gaps.with_rows(self._gaps, self._columns, cells), mute))
+            mute = [row.sheet_row for row, *_, landline, _ in sent if landline]
+            found = gaps.with_landlines(gaps.with_rows(self._gaps, self._columns, cells), mute)
+            self._gaps = tuple(gaps.with_countries(found, (country for *_, country in sent if self._has_countries)))
 
     def _save(self, position: Position, invalid: int, duplicates: int) -> None:
         counts = ListCounts(position.row, self._accepted, invalid, duplicates)
         marks = position.row - invalid - duplicates
-        self._mark = Checkpoint(position, self._number, counts, marks, self._options, self._gaps)
+        self._mark = Checkpoint(position, self._number, counts, marks, self._options, self._gaps, self._zones)
 
     def _step(self, before: Checkpoint, made: list[PackedChunk]) -> UploadStep:
         problems = _kept(self._mark) - _kept(before)

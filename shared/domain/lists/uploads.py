@@ -18,7 +18,7 @@ DUPLICATE: Final = "duplicate"
 
 _LATER: Final[Mapping[str, Mapping[str, Any]]] = {
     "position": {"separator": ",", "blanks": 0},
-    "options": {"column": "", "strict": False},
+    "options": {"column": "", "strict": False, "zones": False},
 }
 """Fields that earlier versions do not know, with their defaults: stored apart, so that those versions read the rest."""
 
@@ -34,6 +34,7 @@ class Options:
         size: recipients of a chunk (`chunks.chunk_size`).
         column: name of the column that holds the recipients; empty: `recipient`, or a name that the channel knows.
         strict: the first invalid row makes the file one that cannot be used.
+        zones: each chunk holds recipients of one zone.
     """
 
     channel: str
@@ -42,6 +43,7 @@ class Options:
     size: int = MAX_RECIPIENTS
     column: str = ""
     strict: bool = False
+    zones: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Checkpoint:
         marks: how many marks of recipients (`seen.marks_of`) belong to the rows before it.
         options: as the ingest was begun with.
         gaps: values that the rows before it lack; None: an earlier version, which does not count them, has read some.
+        zones: those of the chunks so far, each as of `Chunk.zone`, sorted.
     """
 
     position: Position
@@ -95,16 +98,17 @@ class Checkpoint:
     marks: int
     options: Options
     gaps: tuple[Gap, ...] | None = ()
+    zones: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         out = asdict(self) | {"position": asdict(self.position) | {"header": list(self.position.header)}}
         later = {(part, name): out[part].pop(name) for part, names in _LATER.items() for name in names}
-        del out["gaps"]
+        del out["gaps"], out["zones"]
         if self.gaps is not None:
             out["gaps"] = gaps.document_of(self.gaps)
         more = {f"{part}.{name}": value for (part, name), value in later.items() if value != _LATER[part][name]}
-        return out | ({"more": more} if more else {})
+        return out | ({"more": more} if more else {}) | ({"zones": list(self.zones)} if self.zones else {})
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "Checkpoint":
@@ -125,6 +129,7 @@ class Checkpoint:
             document["marks"],
             Options(**(document["options"] | parts["options"])),
             gaps.read(document["gaps"]) if "gaps" in document else None,
+            tuple(document.get("zones", ())),
         )
 
 
@@ -149,12 +154,16 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class PackedChunk:
-    """A chunk ready to be stored. `data` as `chunks.unpack` reads it; `skipped`: indices not to be sent to."""
+    """A chunk ready to be stored. `data` as `chunks.unpack` reads it; `skipped`: indices not to be sent to.
+
+    `zone`: as of `Chunk.zone`.
+    """
 
     number: int
     size: int
     data: bytes
     skipped: tuple[int, ...] = ()
+    zone: str = ""
 
     @property
     def digest(self) -> str:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.contracts import MAIL_UPLOADS
+from shared.domain.jobs.labels import Labels
 from shared.domain.namespaces import namespace
 from shared.domain.times import DAY_MS, Millis
 
@@ -43,6 +44,8 @@ class StoredMail:
         by: the actor who made it.
         reporting: numbers of the destinations of the notification that is being made; empty: none is.
         reports: how many notifications were begun.
+        reference: its owner's name for it; empty: none.
+        tags: its owner's words for it.
     """
 
     id: str
@@ -60,12 +63,19 @@ class StoredMail:
     by: str = ""
     reporting: tuple[int, ...] = ()
     reports: int = 0
+    reference: str = ""
+    tags: tuple[str, ...] = ()
     version: int = 1
 
     @property
     def namespace(self) -> str:
         """Whose list it is in: that of the account's live keys, or of its test keys."""
         return namespace(self.account, test=self.test)
+
+    @property
+    def labels(self) -> Labels:
+        """The names that its owner gives it; its job has the same."""
+        return Labels(self.reference, self.tags)
 
     @property
     def upload(self) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
+from shared.domain.hours.zones import SECOND_MS
 from shared.domain.notices.updates import Span, UpdateEntry, day_of
-from shared.domain.notices.zones import SECOND_MS
 from shared.domain.times import DAY_MS
 
 

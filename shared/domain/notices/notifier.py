@@ -11,9 +11,8 @@ import secrets
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from shared.domain.namespaces import namespace
 from shared.domain.notices.times import Hours
@@ -155,16 +154,6 @@ def is_name(text: str) -> bool:
 def password_digest(text: str) -> str:
     """Return the SHA-256 of a password, hex."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-@cache
-def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())
-
-
-def is_zone(text: str) -> bool:
-    """Return whether a text is the IANA name of a time zone, such as `Australia/Sydney`."""
-    return text in _zones()
 
 
 def with_password(notifier: Notifier, password: str, now_ms: int, until: int) -> Notifier:

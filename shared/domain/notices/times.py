@@ -7,11 +7,10 @@ exists twice, the first counts. Source: docs/adr/0111.
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import cache
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from shared.domain.notices.zones import change_of_offset, moments, same_offset
+from shared.domain.hours.zones import change_of_offset, moments, same_offset, zone_of
 from shared.domain.times import Millis
 
 MINUTE_MS: Final = 60_000
@@ -111,14 +110,9 @@ def read_hours(text: str) -> tuple[int, int] | None:
     return (start, end) if start < end <= 24 else None  # noqa: PLR2004 - hours of a day
 
 
-@cache
-def _zone(name: str) -> ZoneInfo:
-    return ZoneInfo(name)
-
-
 def local(timezone: str, at: int) -> datetime:
     """Return the local time of a moment, to the second."""
-    return datetime.fromtimestamp(at // 1000, _zone(timezone))
+    return datetime.fromtimestamp(at // 1000, zone_of(timezone))
 
 
 def local_date(timezone: str, at: int) -> date:
@@ -133,7 +127,7 @@ def moment(timezone: str, day: date, minute: int = 0) -> int:
         timezone: the zone's name.
         minute: minutes since its midnight, 0 to 1440.
     """
-    return _moments(_zone(timezone), day, minute)[0]
+    return _moments(zone_of(timezone), day, minute)[0]
 
 
 def _moments(zone: ZoneInfo, day: date, minute: int) -> tuple[int, ...]:
@@ -162,7 +156,7 @@ def first_in(timezone: str, window: DayWindow, at: int, day: date | None = None)
         at: a moment.
         day: a date; None: any.
     """
-    zone = _zone(timezone)
+    zone = zone_of(timezone)
     today = local_date(timezone, at)
     if day is None or today >= day:
         if contains(timezone, window, at):
@@ -183,7 +177,7 @@ def end_of(timezone: str, window: DayWindow, at: int) -> int:
         window: part of a day.
         at: a moment that lies in it.
     """
-    zone = _zone(timezone)
+    zone = zone_of(timezone)
     day = local_date(timezone, at)
     ends = [x for n in (0, 1) for x in _moments(zone, day + timedelta(days=n), window.end) if x > at]
     end = min(ends)

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from shared.domain.notices.zones import SECOND_MS, instant
+from shared.domain.hours.zones import SECOND_MS, instant
 from shared.domain.times import DAY_MS
 
 SETTLE_MS: Final = 5_000

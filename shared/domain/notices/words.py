@@ -177,6 +177,13 @@ def failed(notice: Notice, failure: Failure, now: Millis) -> NoticeChange:
     return draft.changed()
 
 
+def held(notice: Notice, until: Millis, now: Millis) -> NoticeChange:
+    """Return a notice that a limit of the day keeps back as waiting for the next day, or for its end."""
+    draft = NoticeDraft(notice, now)
+    draft.set(next_at=min(until, notice.expires_at))
+    return draft.changed()
+
+
 def postponed(notice: Notice, hours: Hours, now: Millis) -> NoticeChange | None:
     """Return a notice that may not be sent now as waiting for its next hours; None if it may be sent.
 

@@ -98,10 +98,16 @@ class Invalid:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A list of recipients in the order given, the first of each mailbox; `duplicates` counts those left out."""
+    """A list of recipients in the order given, the first of each mailbox.
+
+    Attributes:
+        duplicates: how many were left out.
+        places: of each text that was given, the place of its recipient.
+    """
 
     recipients: tuple[Address | Invalid, ...]
     duplicates: int
+    places: tuple[int, ...] = ()
 
 
 def parse(text: str) -> Address | Invalid:
@@ -139,13 +145,14 @@ def parse_many(texts: Iterable[str]) -> Parsed:
         The distinct recipients in the order given; together with the duplicates as many as there were texts.
     """
     recipients: dict[tuple[bool, str], Address | Invalid] = {}
-    count = 0
+    numbers: dict[tuple[bool, str], int] = {}
+    places: list[int] = []
     for text in texts:
-        count += 1
         found = parse(text)
         same = (True, found.key) if isinstance(found, Address) else (False, text.strip(_BLANK))
         recipients.setdefault(same, found)
-    return Parsed(tuple(recipients.values()), count - len(recipients))
+        places.append(numbers.setdefault(same, len(numbers)))
+    return Parsed(tuple(recipients.values()), len(places) - len(recipients), tuple(places))
 
 
 def split_list(text: str) -> list[str]:

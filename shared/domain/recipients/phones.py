@@ -113,6 +113,14 @@ class PhoneReader:
         return bool(self._library.PhoneMetadata.metadata_for_region(self._region).national_prefix)
 
 
+def country_of(e164: str) -> str:
+    """Return the country (ISO 3166) of a valid number; empty if it is of none, as satellite numbers are."""
+    import phonenumbers  # noqa: PLC0415 - as `PhoneReader`
+
+    region = phonenumbers.region_code_for_number(phonenumbers.parse(e164, None)) or ""
+    return "" if region == "001" else region
+
+
 def _reason(library: Any, error: Any, region: str | None) -> str:
     if error.error_type == library.NumberParseException.INVALID_COUNTRY_CODE:
         return "The country code is unknown." if region else "The number has no country code, or an unknown one."

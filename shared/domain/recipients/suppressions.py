@@ -1,6 +1,7 @@
 """Barriers to messages: a suppression stops all, an unsubscription campaigns or digests, a stop one channel."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -101,6 +102,28 @@ def left(policy: str) -> AnyReach:
     return DigestsOf(policy) if policy else Reach.CAMPAIGNS
 
 
+class SuppressionCause(StrEnum):
+    """Why an address is on a list."""
+
+    BOUNCED = "bounced"
+    COMPLAINED = "complained"
+    UNSUBSCRIBED = "unsubscribed"
+    STOPPED = "stopped"
+    MANUAL = "manual"
+
+
+_BY_REASON: Final = {cause.value: cause for cause in SuppressionCause} | dict.fromkeys(
+    ("one_click", "page"), SuppressionCause.UNSUBSCRIBED
+)
+CAUSE_WORDS: Final = {
+    SuppressionCause.BOUNCED: "a message to it bounced",
+    SuppressionCause.COMPLAINED: "its owner complained",
+    SuppressionCause.UNSUBSCRIBED: "its owner has unsubscribed",
+    SuppressionCause.STOPPED: "its owner wants no more messages by this channel",
+    SuppressionCause.MANUAL: "added by hand",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Suppression:
     """A suppressed address, or one that unsubscribed.
@@ -121,3 +144,15 @@ class Suppression:
     job: str = ""
     channel: str = ""
     policy: str = ""
+
+    @property
+    def cause(self) -> SuppressionCause:
+        """Why it is there: an event, if the entry names a job or channel; else somebody added it."""
+        told = self.job or self.channel or self.reason == STOPPED  # old entries of a STOP have neither
+        return _BY_REASON.get(self.reason, SuppressionCause.MANUAL) if told else SuppressionCause.MANUAL
+
+    @property
+    def since(self) -> str:
+        """Since when and why it is there: `since 2026-11-20: a message to it bounced`."""
+        day = datetime.fromtimestamp(self.at / 1000, UTC).date()
+        return f"since {day.isoformat()}: {CAUSE_WORDS[self.cause]}"

@@ -11,23 +11,29 @@ from enum import StrEnum
 from typing import Any, Final
 
 from shared.contracts import Settings
-from shared.domain.audit import SYSTEM, Act, audited
+from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.domain.campaigns import bounce_guard
+from shared.domain.campaigns.approval import ApprovalPolicy, Decided, Decision, PendingApproval
 from shared.domain.campaigns.campaign import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
+from shared.domain.hours.hours import OpenHours
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
+from shared.domain.lanes.estimates import Capacity, finished
+from shared.domain.lists import gaps
 from shared.domain.lists.header import why_absent
-from shared.domain.times import DAY_MS, KEY_LIFE_MS
+from shared.domain.spending.limits import Charge, Exceeded
+from shared.domain.spending.reserved import Reserved, unpack
+from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis
 from shared.engine.intake.declined import credential_words
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import RETRY_AFTER, JobControl, NotNow, Resumed
 from shared.engine.jobs.plan import Planner
-from shared.engine.lists.list_jobs import Order, answer_of, content_of, job_of
-from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Stored, Uploads
+from shared.engine.lists.list_jobs import Order, answer_of, content_of, job_of, waiting_answer
+from shared.engine.spender import Spender
+from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Stored
 
-DAY_SECONDS: Final = DAY_MS // 1000
 TRIES: Final = 5
 """Compare-and-swaps of a campaign that others also change."""
 _LOG: Final = logging.getLogger(__name__)
@@ -52,16 +58,31 @@ class Reason(StrEnum):
     """At its rate the list takes longer than it is kept."""
     BOUNCE_GUARD = "bounce_guard"
     """Too much of what it has sent has bounced, and its owner has not overridden the guard."""
+    COUNTRY_NOT_ALLOWED = "country_not_allowed"
+    """The list has numbers of countries to which its account does not send."""
+    QUOTA_EXCEEDED = "quota_exceeded"
+    """It exceeds a limit of the day of its account or key."""
     TOO_LATE = "too_late"
     """The list would expire before sending begins."""
+    NOT_WAITING = "not_waiting"
+    """Nothing of the campaign waits for approval."""
+    APPROVAL_CHANGED = "approval_changed"
+    """The approver was shown something else than what waits."""
+    APPROVAL_LAPSED = "approval_lapsed"
+    """The time to send came before the approval."""
+    ASKER_GONE = "asker_gone"
+    """The key that asked was revoked."""
+    OWN_REQUEST = "own_request"
+    """The one who asked, or somebody whom they made, approves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was done. `errors`: field and sentence of each obstacle."""
+    """Nothing was done. `errors`: field and sentence of each obstacle; `excess`: of QUOTA_EXCEEDED, the limit."""
 
     reason: Reason
     errors: tuple[tuple[str, str], ...] = ()
+    excess: Exceeded | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +93,23 @@ class Sent:
     answer: str
 
 
+@dataclass(frozen=True, slots=True)
+class WaitsForApproval:
+    """The list waits for approval; `answer`: the JSON of the 202's body."""
+
+    campaign: Campaign
+    asked: PendingApproval
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """An approval. `id`: of the request that was shown; `by`: the approver, as the audit log names them."""
+
+    id: str
+    by: str
+
+
 class CampaignControl:
     """What owners do with campaigns."""
 
@@ -79,7 +117,6 @@ class CampaignControl:
         self,
         *,
         campaigns: Campaigns,
-        uploads: Uploads,
         records: Records,
         control: JobControl,
         planner: Planner,
@@ -87,10 +124,15 @@ class CampaignControl:
         settings: Settings,
         clock: Clock,
         unsubscribe: str,
+        spender: Spender | None = None,
     ) -> None:
-        """`unsubscribe`: the address that recipients' tokens are appended to."""
+        """Make what owners use.
+
+        Args:
+            unsubscribe: the address that recipients' tokens are appended to.
+            spender: counts what accounts spend; None: no account has limits.
+        """
         self._campaigns = campaigns
-        self._uploads = uploads
         self._records = records
         self._control = control
         self._planner = planner
@@ -98,6 +140,7 @@ class CampaignControl:
         self._settings = settings
         self._clock = clock
         self._unsubscribe = unsubscribe
+        self._spender = spender
 
     # Edits
 
@@ -119,7 +162,7 @@ class CampaignControl:
         Raises:
             Retriable: others kept changing it.
         """
-        for current in self._tries(campaign):
+        for current in self.tries(campaign):
             refused = _closed(current, changes)
             if refused is not None:
                 return refused
@@ -135,7 +178,7 @@ class CampaignControl:
 
     def delete(self, campaign: Campaign, *, by: str = SYSTEM) -> Refused | None:
         """Remove a draft. `by`: the actor, for the audit log."""
-        for current in self._tries(campaign):
+        for current in self.tries(campaign):
             if current.uploading:
                 return Refused(Reason.UPLOAD_IN_PROGRESS)
             if current.jobs:
@@ -153,7 +196,7 @@ class CampaignControl:
         A list that is sent from here on begins without it, so the jobs that there are then are all that had it. `by`:
         the actor, for the audit log, which gets one entry.
         """
-        for current in self._tries(campaign):
+        for current in self.tries(campaign):
             now = self._now()
             changed = current if current.guard_off else current.changed(now, guard_off=True)
             event = audited(current.namespace, now, current.id, Act.GUARD_OVERRIDDEN, by)
@@ -163,7 +206,11 @@ class CampaignControl:
                 return changed
         return None
 
-    def _tries(self, campaign: Campaign) -> Iterator[Campaign]:
+    def save(self, old: Campaign, new: Campaign, event: Event) -> bool:
+        """Write a campaign if it is unchanged, with an event."""
+        return self._campaigns.save(old, new, event=event)
+
+    def tries(self, campaign: Campaign) -> Iterator[Campaign]:
         """Yield a campaign, and again as others changed it, while its writes fail; end if it no longer exists.
 
         Raises:
@@ -179,23 +226,56 @@ class CampaignControl:
 
     # Sending
 
-    def send(self, campaign: Campaign, order: Order) -> Sent | Replay | Mismatch | Refused | None:
+    def send(
+        self, campaign: Campaign, order: Order, grant: Grant | None = None
+    ) -> Sent | WaitsForApproval | Replay | Mismatch | Refused | None:
         """Turn the list that is read into a job, and have it started; None: the campaign no longer exists.
 
-        Of two calls for one list one wins; the other finds no list, or with the same key gets the same answer.
+        A list that its account wants approved only waits, until it is sent with a grant. Of two calls for one list one
+        wins; the other finds no list, or with the same key gets the same answer.
+
+        Args:
+            grant: approves what waits; the order is then that of the request.
 
         Raises:
             Retriable: nothing has happened, or all of it; the call may be repeated under its key.
         """
-        for current in self._tries(campaign):
-            upload = self._uploads.get(current.id, current.ready) if current.ready else None
-            refused = self._unfit(current, upload, order)
+        for current in self.tries(campaign):
+            upload, policy = self._campaigns.to_send(current)
+            refused = grant and _ungranted(current, upload, grant, self._now())
+            refused = refused or self._unfit(current, upload, order)
             if refused is not None or upload is None:
                 return refused or Refused(Reason.NO_LIST)
-            made = self._send(current, upload, order)
+            made = self._send_or_ask(current, upload, order, policy, grant)
             if made is not None:
                 return made
         return None
+
+    def _send_or_ask(
+        self, campaign: Campaign, upload: Upload, order: Order, policy: ApprovalPolicy, grant: Grant | None
+    ) -> Sent | WaitsForApproval | Replay | Mismatch | Refused | None:
+        now, rows = self._now(), _rows(upload)
+        if grant is not None or not policy.limit.on:
+            return self._send(campaign, upload, order, grant)
+        if policy.holds(rows, now):
+            return self._ask(campaign, upload, order)
+        return self._send(campaign, upload, order, spent=(policy, policy.spent(rows, now)))
+
+    def _ask(self, campaign: Campaign, upload: Upload, order: Order) -> WaitsForApproval | Replay | Mismatch | None:
+        """Have a list wait for approval, in place of its earlier request."""
+        now, rows, skipped = self._now(), _rows(upload), sum((upload.skipped or {}).values())
+        not_before = order.not_before if order.not_before > now else 0
+        version, rate = campaign.version + 1, order.rate or 0
+        draft = PendingApproval("", version, order.by, now, rows, skipped, order.person, rate, not_before)
+        unnamed = campaign.changed(now)
+        asked = replace(draft, id=unnamed.shown(upload, draft))
+        answer = waiting_answer(campaign, upload, asked)
+        told: dict[str, str | int] = {"approval": asked.id, "list": upload.id, "messages": rows}
+        told |= {"not_before": not_before}
+        event = audited(campaign.namespace, now, campaign.id, Act.APPROVAL_ASKED, order.by, told)
+        after = replace(unnamed, asked=asked)
+        made = self._campaigns.ask(campaign, after, _record(campaign, order, answer, now), event=event)
+        return WaitsForApproval(after, asked, answer) if isinstance(made, Stored) else made
 
     def _unusable(self, campaign: Campaign, upload: Upload, order: Order) -> Refused | None:
         """Return why a campaign's list cannot be sent."""
@@ -234,12 +314,18 @@ class CampaignControl:
         checkpoint = upload.checkpoint
         waiting = checkpoint.counts.accepted - sum((upload.skipped or {}).values()) if checkpoint else 0
         slots = channel_of(campaign.channel).slots(campaign.message.body)
-        rate = order.rate or self._settings.credential(campaign.credential).rate
-        days = waiting * slots / rate / DAY_SECONDS
-        left = (upload.ttl * 1000 - max(self._now(), order.not_before)) / DAY_MS
+        credential = self._settings.credential(campaign.credential)
+        begin = max(self._now(), order.not_before)
+        rate = order.rate or credential.rate
+        ends = 1000 * finished(waiting * slots, [Capacity(rate, credential.quotas)], begin / 1000)
+        if campaign.hours is not None:
+            ends = max(ends, campaign.hours.after(begin, round(1000 * waiting * slots / rate)))
+        days = (ends - begin) / DAY_MS
+        left = (upload.ttl * 1000 - begin) / DAY_MS
         if days <= left:
             return None
-        sentence = f"Sending takes {days:.1f} days at this rate, and the list is kept for {left:.1f} more days."
+        within = "at this rate and within the quotas" if credential.quotas else "at this rate"
+        sentence = f"Sending takes {days:.1f} days {within}, and the list is kept for {left:.1f} more days."
         return Refused(Reason.TAKES_TOO_LONG, (("rate", sentence),))
 
     def _bounces(self, campaign: Campaign) -> bool:
@@ -263,31 +349,82 @@ class CampaignControl:
             return Refused(Reason.RATE_TOO_HIGH, (("rate", sentence),))
         return None
 
-    def _send(self, campaign: Campaign, upload: Upload, order: Order) -> Sent | Replay | Mismatch | None:
+    def _send(
+        self,
+        campaign: Campaign,
+        upload: Upload,
+        order: Order,
+        grant: Grant | None = None,
+        spent: tuple[ApprovalPolicy, ApprovalPolicy] | None = None,
+    ) -> Sent | Replay | Mismatch | Refused | None:
+        """Make the job, and have it started. `spent`: the policy, and with this list's rows counted."""
         now = self._now()
-        not_before = order.not_before if order.not_before > now else 0
-        job = job_of(campaign, upload, self._settings, now, replace(order, not_before=not_before))
+        made_of = job_of(campaign, upload, self._settings, now, order)
+        job = self._charged(campaign, upload, made_of)
+        if isinstance(job, Refused):
+            return job
+        not_before = job.not_before
         answer = answer_of(job)
-        key = None
-        if order.idempotency_key:
-            expires = max(now, not_before) + KEY_LIFE_MS
-            key = Idempotency(campaign.account, order.idempotency_key, order.fingerprint, answer, expires)
+        key = _record(campaign, order, answer, max(now, not_before))
         self._schedules.announce(job)
-        after = campaign.changed(now, ready="", columns=(), jobs=(*campaign.jobs, job.id))
+        approved = _approved(campaign, upload, grant, now) if grant is not None else None
+        after = campaign.changed(now, ready="", columns=(), jobs=(*campaign.jobs, job.id), decided=approved)
         told: dict[str, str | int] = {"campaign": campaign.id, "messages": job.total, "not_before": not_before}
+        told |= {"approved_by": grant.by} if grant is not None else {}
         event = audited(campaign.namespace, now, job.id, Act.JOB_CREATED, order.by, told)
-        made = self._campaigns.send(campaign, after, upload, job, self.content(campaign), key, event=event)
+        content, beside = self.content(campaign), decided_event(campaign, approved) if approved else None
+        made = self._campaigns.send(campaign, after, upload, job, content, key, event=event, beside=beside, spent=spent)
         if made is None or isinstance(made, Replay | Mismatch):
+            if self._spender is not None and job.charge:
+                self._spender.give_back(unpack(job.charge).charge)
             return made
+        self._start(job, not_before)
+        return Sent(job, answer)
+
+    def _start(self, job: Job, not_before: Millis) -> None:
+        """Have a job started now, or when it is due; 0: it is due now."""
         if not_before:
             self._schedules.hint(job)
-            return Sent(job, answer)
+            return
         try:
             self._planner.plan(job.id)
         except Retriable:
             # The list is sent: an error would have its client send it again. The stream also plans the job.
             _LOG.warning("start left to the stream", extra={"job": job.id})
-        return Sent(job, answer)
+
+    def _charged(self, campaign: Campaign, upload: Upload, job: Job) -> Job | Refused:
+        """Return the job of a list with what it holds of its account's limits, or why it cannot be sent."""
+        countries = gaps.countries_of(upload.counted or ())
+        refused = self._barred(campaign, countries)
+        if refused is not None:
+            return refused
+        charge = self._charge(campaign, job, countries)
+        if isinstance(charge, Exceeded):
+            return Refused(Reason.QUOTA_EXCEEDED, excess=charge)
+        if charge is None:
+            return job
+        return replace(job, charge=Reserved(charge, job.counts["queued"], job.counts["skipped"]).pack())
+
+    def _barred(self, campaign: Campaign, countries: Mapping[str, int]) -> Refused | None:
+        """Return why a list cannot be sent to some of its countries. `countries`: country → numbers."""
+        if self._spender is None or campaign.test or not channel_of(campaign.channel).numbers:
+            return None
+        found = self._spender.barred(campaign.account, countries or [""])
+        if not found:
+            return None
+        named = [f"{country or 'no country'}: {countries.get(country, 0):,}" for country in found]
+        text = f"Operators have not allowed this account to send there. Numbers by country: {'; '.join(named)}."
+        if not countries:
+            text = "An earlier version has read the list and did not count its countries. Upload it again."
+        return Refused(Reason.COUNTRY_NOT_ALLOWED, (("recipient", text),))
+
+    def _charge(self, campaign: Campaign, job: Job, countries: Mapping[str, int]) -> Charge | Exceeded | None:
+        """Count all messages of a job that is about to be made; what it does not send is given back when it ends."""
+        if self._spender is None or job.test:
+            return None
+        slots = channel_of(campaign.channel).slots(campaign.message.body)
+        segments = {country: numbers * slots for country, numbers in countries.items()}
+        return self._spender.take(job.account, job.channel, job.counts["queued"] * slots, job.created_by, segments)
 
     def content(self, campaign: Campaign) -> Content:
         """Return what a campaign's messages say, with placeholders."""
@@ -321,15 +458,64 @@ class CampaignControl:
         return int(self._clock.now() * 1000)
 
 
+def _rows(upload: Upload) -> int:
+    """Return the rows of a list that become messages, or would if their recipients were not left out."""
+    return upload.checkpoint.counts.accepted if upload.checkpoint else 0
+
+
+def _record(campaign: Campaign, order: Order, answer: str, at: Millis) -> Idempotency | None:
+    """Return the idempotency record of an order; None without a key. `at`: its key counts for a while from then on."""
+    if not order.idempotency_key:
+        return None
+    return Idempotency(campaign.account, order.idempotency_key, order.fingerprint, answer, at + KEY_LIFE_MS)
+
+
+def _ungranted(campaign: Campaign, upload: Upload | None, grant: Grant, now: Millis) -> Refused | None:
+    """Return why a grant does not hold: it is of exactly what waits."""
+    asked = campaign.waiting
+    if asked is None:
+        return Refused(Reason.NOT_WAITING)
+    if asked.id != grant.id or (upload is not None and campaign.shown(upload, asked) != grant.id):
+        return Refused(Reason.APPROVAL_CHANGED)
+    return Refused(Reason.APPROVAL_LAPSED) if asked.lapsed_at(now) else None
+
+
+def _approved(campaign: Campaign, upload: Upload, grant: Grant, now: Millis) -> Decided:
+    asked_by = campaign.asked.by if campaign.asked is not None else ""
+    return Decided(grant.id, Decision.APPROVED, grant.by, asked_by, upload.id, now)
+
+
+_ACTS: Final = {
+    Decision.APPROVED: Act.APPROVED,
+    Decision.REFUSED: Act.APPROVAL_REFUSED,
+    Decision.WITHDRAWN: Act.APPROVAL_WITHDRAWN,
+}
+
+
+def decided_event(campaign: Campaign, decided: Decided) -> Event:
+    """Return the entry of the audit log of a decision."""
+    told: dict[str, str | int] = {"approval": decided.id, "list": decided.upload, "asked_by": decided.asked_by}
+    told |= {"reason": decided.reason} if decided.reason else {}
+    return audited(campaign.namespace, decided.at, campaign.id, _ACTS[decided.decision], decided.by, told)
+
+
 def _closed(current: Campaign, changes: Mapping[str, Any]) -> Refused | None:
     """Return why a campaign is not changed. `changes`: new values by the names of the fields."""
     if current.uploading:
         return Refused(Reason.UPLOAD_IN_PROGRESS)
     if changes.get("credential", current.credential) != current.credential and (current.ready or current.jobs):
         return Refused(Reason.CAMPAIGN_HAS_LIST)
-    if current.ready and changes.get("unsubscribe") and not current.unsubscribe:
-        return Refused(Reason.CAMPAIGN_HAS_LIST)
-    return None
+    return Refused(Reason.CAMPAIGN_HAS_LIST) if current.ready and _reads_anew(current, changes) else None
+
+
+def _reads_anew(current: Campaign, changes: Mapping[str, Any]) -> bool:
+    """Tell whether a list would have to be read again: for its zones, or for who has unsubscribed."""
+    zones = _by_recipient(changes.get("hours")) and not _by_recipient(current.hours)
+    return zones or (bool(changes.get("unsubscribe")) and not current.unsubscribe)
+
+
+def _by_recipient(hours: OpenHours | None) -> bool:
+    return hours is not None and hours.by_recipient
 
 
 def state_of(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:

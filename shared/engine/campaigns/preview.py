@@ -61,6 +61,21 @@ class Previews:
             recipient, number = _example(campaign), 0
         return Preview(number, recipient, self.made(campaign, content, recipient))
 
+    def number(self, job: str, chunk: int, index: int) -> int | None:
+        """Return which recipient of a list one is, from 1, by the place of its message; None beyond MAX_ROW.
+
+        Args:
+            job: which the list is, or becomes.
+            chunk: the number of the recipient's chunk.
+            index: the recipient's place in the chunk.
+        """
+        before = 0
+        for first in range(0, chunk, _SLICE):
+            before += sum(len(x.cells) for x in self._ledgers.read_some(job, first, min(_SLICE, chunk - first)))
+            if before >= MAX_ROW:
+                return None
+        return before + index + 1 if before + index < MAX_ROW else None
+
     def made(self, campaign: Campaign, content: Content, recipient: Recipient) -> Made:
         """Return a recipient's message, with the unsubscribe link of a test. KeyError: the credential was removed.
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from shared.domain.digests.policy import MAX_RETENTION
 from shared.domain.digests.window import SHARDS, DigestWindow, WindowState, postponed
+from shared.domain.spending.limits import CODE
 from shared.domain.times import DAY_MS, Millis
 from shared.engine.digests.make import DigestFault, DigestMaker
 from shared.engine.digests.repeats import Repeats
@@ -40,7 +41,8 @@ class WindowCloser:
         keeping: walks them, and keeps what could not be made.
         policies: for how long that is kept.
         hints: for windows that were extended.
-        late: called with each window that should have been made minutes ago, before it is tried again.
+        late: called with each window that should have been made minutes ago, before it is tried again. One that waits
+            for the next day, as a limit of its account is used up, is not late.
     """
 
     def __init__(
@@ -114,13 +116,17 @@ class WindowCloser:
         closed = self._closed(window_id)
         if closed is None or closed.state is not WindowState.CLOSED:
             return
-        if now - ended >= LATE_MS:
-            self._late(closed)
+        self._tell_late(closed, now - ended)
         pause = min(max((now - ended) // 4, MIN_PAUSE_MS), MAX_PAUSE_MS)
         tried = postponed(closed, now + pause)
         self._prolong(closed, ended, tried.due_at)
         if self._keeping.change(closed, tried):
             self._try(tried)
+
+    def _tell_late(self, window: DigestWindow, age: Millis) -> None:
+        """Tell of a window that is late, unless it waits for its account's next day. `age`: since it ended."""
+        if age >= LATE_MS and window.fault != CODE:
+            self._late(window)
 
     def _try(self, window: DigestWindow) -> None:
         try:

@@ -7,7 +7,7 @@ Source: docs/adr/0119.
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Final
@@ -23,11 +23,15 @@ from shared.domain.digests.window import DigestWindow, WindowState, processed
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import DIGEST, Policy
 from shared.domain.jobs.prepared import PreparedJob
+from shared.domain.jobs.states import JobState
+from shared.domain.namespaces import TEST
 from shared.domain.recipients.reader import RecipientFault
 from shared.domain.recipients.suppressions import reaches
+from shared.domain.spending.limits import BARRED, Charge
 from shared.engine.digests.repeats import Repeats
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
-from shared.engine.intake.numbers import MAX_INVALID
+from shared.engine.intake.addresses import shown
+from shared.engine.intake.declined import Decline
 from shared.engine.intake.opened import CODE, is_open
 from shared.ports import (
     AccountStatuses,
@@ -113,10 +117,12 @@ class DigestMaker:
         named, people = self._people(policy, fresh)
         found = group([replace(x, recipients=tuple(named[to] for to in x.recipients)) for x in fresh])
         recipients = tuple(_recipients(found.groups, people))
-        made, content = None, None
+        made, content, charge = None, None, None
         if recipients:  # else all events are repeats
             content = self._content(window, policy, found)
-            made = self._acceptor.prepare(self._request(window, policy, content, recipients))
+            request = self._request(window, policy, content, recipients)
+            made = self._acceptor.prepare(request)
+            charge = self._charge(request)
         now = self._now()
         done = processed(
             window,
@@ -126,8 +132,17 @@ class DigestMaker:
             duplicates=len(events) - len(fresh),
             due_at=now + policy.retention * 1000,
         )
-        if self._stores.jobs.accept(made, content, window, done) and made:
-            self._point(made)  # else another maker was faster, and what is stored of this job expires
+        if not self._stores.jobs.accept(made, content, window, done):
+            self._acceptor.give_back(charge)  # another maker was faster, and what is stored of this job expires
+        elif made:
+            self._point(made)
+
+    def _charge(self, request: BatchRequest) -> Charge | None:
+        """Count a digest's messages; beyond a limit of the day its window waits for the next day."""
+        try:
+            return self._acceptor.charge(request)
+        except Decline as found:
+            raise DigestFault(found.declined.code) from None
 
     def _events(self, window: DigestWindow) -> list[DigestEvent]:
         """Return the events of a window in the order of their arrival."""
@@ -153,8 +168,15 @@ class DigestMaker:
         keys = {name for name, x in people.items() if not x.skip}
         heeded = reaches(policy.channel, unsubscribable=False, policy=policy.prefix)
         refused = self._stores.records.suppressed(policy.namespace, keys, heeded)
-        people |= {key: replace(people[key], skip=reach.code) for key, reach in refused.items()}
+        codes = dict.fromkeys(self._barred(policy, keys), BARRED) | {key: x.code for key, x in refused.items()}
+        people |= {key: replace(people[key], skip=code) for key, code in codes.items()}
         return named, people
+
+    def _barred(self, policy: DigestPolicy, keys: Collection[str]) -> Collection[str]:
+        """Return the numbers to whose countries the account does not send; those of test keys are all allowed."""
+        if not channel_of(policy.channel).numbers or policy.namespace.endswith(TEST):
+            return ()
+        return self._acceptor.barred(policy.namespace, keys)
 
     # The job
 
@@ -193,6 +215,7 @@ class DigestMaker:
             name=window.key,
             kind=DIGEST,
             ordered=default == Routing.ORDERED,
+            hours=None if window.urgent else policy.hours,
         )
 
     def _route(self, window: DigestWindow, policy: DigestPolicy) -> tuple[str, ...]:
@@ -207,6 +230,8 @@ class DigestMaker:
         return (TEST_CREDENTIAL,) if window.test else route
 
     def _point(self, made: PreparedJob) -> None:
+        if made.job.state is not JobState.ENQUEUED:
+            return  # it waits for its hours, and the stream of jobs has it brought back
         try:
             send_pointers(self._lanes, made.job, made.ledgers)
         except Retriable:  # the job is accepted; the sweeper sends the pointers
@@ -218,8 +243,8 @@ class DigestMaker:
 
 def _unread(text: str, fault: RecipientFault) -> Recipient:
     """Return a recipient that is none, as the log shows it."""
-    shown = "".join([c if c.isprintable() else "\ufffd" for c in text[:MAX_INVALID]]).strip()
-    return Recipient(shown, shown, skip=fault.code)
+    kept = shown(text).strip()
+    return Recipient(kept, kept, skip=fault.code)
 
 
 def _recipients(groups: Sequence[DigestGroup], people: Mapping[str, Recipient]) -> Iterator[Recipient]:

@@ -13,8 +13,8 @@ from shared.domain.content.content import Mailbox
 from shared.domain.content.templates import UNSUBSCRIBE_URL, InvalidTemplateError, Template, TemplateKind
 from shared.domain.digests import rendering
 from shared.domain.digests.policy import MAX_PACKED, DigestPolicy, faults
+from shared.domain.hours.zones import is_zone
 from shared.domain.namespaces import namespace
-from shared.domain.notices.notifier import is_zone
 from shared.engine.intake import routes
 from shared.engine.intake.addresses import address_of, check_sender, mailbox, misleading
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
@@ -122,6 +122,8 @@ class PolicyService:
             raise invalid(name, sentence)
         if not is_zone(bare.timezone):
             raise invalid("timezone", "There is no such time zone in the IANA data base.")
+        if bare.hours is not None and bare.hours.by_recipient:
+            raise invalid("hours.zone", "Events tell no zone of their recipients. Name a zone.")
         _check_parts(bare, by)
         _check_templates(bare, by)
         sender = self._sender(draft, by)

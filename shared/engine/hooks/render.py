@@ -6,11 +6,11 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from shared.domain.content.personal import personal_of
+from shared.domain.content.personal import labels_of
 from shared.domain.hooks.bodies import HookEvent, batch, single
 from shared.domain.hooks.delivery import Cells, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint, HookFormat
-from shared.domain.hooks.fields import MAIL, MESSAGE, UNMARKED, MessageSource
+from shared.domain.hooks.fields import MAIL, MESSAGE, MessageSource
 from shared.domain.hooks.formats import chat_body
 from shared.domain.hooks.kinds import HookKind, message_event_id
 from shared.domain.jobs.chunks import Chunk
@@ -93,6 +93,6 @@ def _of_cells(kind: HookKind, cells: Cells, job: Job, chunk: Chunk) -> Iterator[
         recipient = chunk.recipients[index]
         address, error = recipient.address, cells.notes.get(index) or recipient.skip
         of_mail = kind is HookKind.MAIL_FAILED
-        own = UNMARKED if of_mail else personal_of(recipient.values)
-        source = MessageSource(job, chunk.number, index, byte, address, error, own)
+        labels = labels_of(job, recipient.values)
+        source = MessageSource(job, chunk.number, index, byte, address, error, labels)
         yield HookEvent(name, (MAIL if of_mail else MESSAGE).data(source))

@@ -13,13 +13,12 @@ from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
-from shared.domain.content.content import Content
+from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.posting import Posting
 from shared.domain.content.unsubscribe import PATH
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.recipients.addresses import Address, Invalid, parse_many
-from shared.domain.recipients.reader import Read, RecipientFault
 from shared.domain.recipients.suppressions import reaches
 from shared.engine.intake import posted, routes
 from shared.engine.intake.accept import BatchRequest
@@ -31,18 +30,28 @@ from shared.engine.intake.addresses import (
     entries,
     mailbox,
     misleading,
+    none_left,
+    read_again,
+    with_own,
 )
 from shared.engine.intake.declined import (
-    MAX_NAMED,
     NO_GUEST,
     Decline,
     FieldFault,
     as_value,
     invalid,
     no_credential,
-    none_left,
 )
-from shared.engine.intake.message import Draft, check_mail, check_subject, check_variants, message_of, sender_in
+from shared.engine.intake.message import (
+    Draft,
+    by_template,
+    check_mail,
+    check_subject,
+    check_variants,
+    message_of,
+    names_in,
+    sender_in,
+)
 from shared.engine.intake.numbers import numbers_of, short_content
 from shared.engine.intake.opened import check_open
 from shared.engine.intake.posted import PostedBy
@@ -91,12 +100,17 @@ class Intake:
     def batch(self, asked: SendRequest) -> BatchRequest:
         """Return what the engine accepts; reads senders and suppressions, writes nothing."""
         by = channel_of(asked.channel)
-        found = self._numbered(asked, by) if by.numbers else self._mailed(asked)
+        if asked.hours is not None and asked.hours.by_recipient and not by.numbers:
+            raise invalid("hours.zone", f"{by.noun} of a batch tells no zone. Name one, or send a campaign.")
+        asked = by_template(asked, by)
+        found = self._numbered(asked, by) if by.numbers else self._mailed(asked, by)
         if all(r.skip for r in found.recipients):
-            read = by.reader(asked.region)
-            named = [(r.address, _reason(r, read)) for r in found.recipients[:MAX_NAMED]]
-            others = [(r.address, r.skip) for r in found.recipients[MAX_NAMED:]]
-            raise none_left("to", "recipient", named + others)
+            codes = {r.key: r.skip for r in found.recipients}
+            texts = entries("to", asked.to, MAX_RECIPIENTS)
+            left = read_again(by, asked.region, texts, codes, "to")
+            space, offered = asked.namespace, asked.unsubscribe
+            raise none_left(left, self._unwanted, space, asked.channel, field="to", offered=offered)
+        template, version = asked.of_template
         return BatchRequest(
             account=asked.account,
             test=asked.test,
@@ -112,6 +126,11 @@ class Intake:
             idempotency_key=asked.idempotency_key,
             fingerprint=asked.fingerprint,
             by=asked.by,
+            hours=asked.hours,
+            urgent=asked.urgent,
+            labels=asked.labels,
+            template=template,
+            template_version=version,
         )
 
     @as_value
@@ -129,16 +148,18 @@ class Intake:
         codes = self._codes(by.namespace, EMAIL.name, keys, offered=False)
         for left in (m.left(codes) for m in messages):
             if left.to:
-                route = self._carriers.of(route, len(left.all), len(left.to), f"{left.asked.place}.to")
+                route = self._carriers.of(route, len(left.all), len(left.to), left.asked.to_field)
         made = posted.request_of(asked, by, messages, codes, template)
+        if all(r.skip for r in made.recipients):
+            gone = posted.left_out(messages, codes)
+            raise none_left(gone, self._unwanted, by.namespace, EMAIL.name, field=gone[0].field)
         ordered = self._settings.routing.get(EMAIL.name, "") == Routing.ORDERED
         return replace(made, route=route, ordered=ordered, not_before=not_before)
 
-    def _mailed(self, asked: SendRequest) -> "_Accepted":
+    def _mailed(self, asked: SendRequest, by: Channel) -> "_Accepted":
         check_mail(asked)
         not_before = routes.begin_at(asked.scheduled_at, self._clock.now())
-        sender = address_of("from", asked.sender)
-        self._check_sender(asked.namespace, sender, "from")
+        sender = self._sender(asked)
         route = routes.route_of(asked, asked.channel, self._settings)
         found = parse_many(entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients"))
         copies = copies_of((("cc", asked.cc), ("bcc", asked.bcc)), found.recipients)
@@ -151,7 +172,9 @@ class Intake:
                 said = NO_GUEST if codes[copy.key] == NOT_A_GUEST else "An address in this field is suppressed."
                 raise invalid(field, said)
         recipients = tuple(_recipient(r, codes) for r in found.recipients)
-        return _Accepted(route, not_before, self._content(asked, sender, copies), recipients, found.duplicates)
+        content = self._content(asked, sender, copies)
+        recipients = with_own(asked, recipients, found.places, names_in(content, by))
+        return _Accepted(route, not_before, content, recipients, found.duplicates)
 
     def _numbered(self, asked: SendRequest, by: Channel) -> "_Accepted":
         content = short_content(asked, by)
@@ -160,10 +183,12 @@ class Intake:
         check_open(self._senders, asked.account, asked.channel, test=asked.test)
         route = routes.route_of(asked, asked.channel, self._settings)
         texts = entries("to", asked.to, MAX_RECIPIENTS, "too_many_recipients")
-        found, duplicates = numbers_of(texts, by, asked.region)
+        found, places = numbers_of(texts, by, asked.region)
         keys = [r.key for r in found if not r.skip]
         codes = self._codes(asked.namespace, asked.channel, keys, offered=asked.unsubscribe)
         recipients = tuple(replace(r, skip=codes.get(r.key, "")) if not r.skip else r for r in found)
+        duplicates = len(texts) - len(recipients)
+        recipients = with_own(asked, recipients, places, names_in(content, by))
         return _Accepted(route, not_before, content, recipients, duplicates)
 
     @as_value
@@ -266,13 +291,24 @@ class Intake:
             codes = dict.fromkeys(stored, reach.code) | codes
         return codes | dict.fromkeys(self._unwanted.strangers(namespace, keys), NOT_A_GUEST)
 
+    def _sender(self, asked: SendRequest) -> Address:
+        """Return who a mail is from: the request says it, else its template."""
+        box = asked.template.message.sender if asked.template is not None else None
+        if asked.sender or box is None:
+            sender, field = address_of("from", asked.sender), "from"
+        else:
+            sender, field = replace(address_of("template_id", box.address), display=box.display), "template_id"
+        self._check_sender(asked.namespace, sender, field)
+        return sender
+
     def _content(self, asked: SendRequest, sender: Address, copies: Sequence[tuple[str, Address]]) -> Content:
         return Content(
             sender=mailbox(sender),
             subject=asked.subject,
             html=asked.html,
             text=asked.text,
-            reply_to=mailbox(address_of("reply_to", asked.reply_to)) if asked.reply_to else None,
+            reply_to=mailbox(address_of("reply_to", asked.reply_to)) if asked.reply_to else _answers(asked),
+            merge=asked.template is not None,
             cc=tuple(mailbox(a) for field, a in copies if field == "cc"),
             bcc=tuple(mailbox(a) for field, a in copies if field == "bcc"),
             headers=tuple(asked.headers.items()),
@@ -281,10 +317,8 @@ class Intake:
         )
 
 
-def _reason(left: Recipient, read: Read) -> str:
-    """Return why a recipient is left out: what is wrong with the address or number, else the code."""
-    found = read(left.address)
-    return found.detail.rstrip(".") if isinstance(found, RecipientFault) else left.skip
+def _answers(asked: SendRequest) -> Mailbox | None:
+    return asked.template.message.reply_to if asked.template is not None else None
 
 
 def _recipient(found: Address | Invalid, codes: Mapping[str, str]) -> Recipient:

@@ -1,7 +1,7 @@
 """Reads templates, with every check that does not depend on a list."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shared.domain.campaigns.campaign import MAX_PACKED, Message
@@ -9,10 +9,17 @@ from shared.domain.campaigns.variants import Variants
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.lookup import channel_of
 from shared.domain.characters.invisible import seen
-from shared.domain.content.content import Speech
+from shared.domain.content.content import Content, Speech
 from shared.domain.content.plain_text import text_template
 from shared.domain.content.seen import nothing_to_see, seen_in
-from shared.domain.content.templates import InvalidTemplateError, Template, TemplateKind
+from shared.domain.content.templates import (
+    RECIPIENT,
+    UNSUBSCRIBE_URL,
+    InvalidTemplateError,
+    Template,
+    TemplateKind,
+    variables,
+)
 from shared.domain.recipients.addresses import Address
 from shared.engine.intake.addresses import address_of, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, invalid
@@ -59,6 +66,45 @@ def message_of(draft: Draft, channel: str, sender: Address | None, prefix: str) 
     if len(message.pack()) > MAX_PACKED:
         raise invalid(f"{prefix}body", "The template is too large: compressed it may have 300,000 bytes.")
     return message
+
+
+def by_template(asked: SendRequest, by: Channel) -> SendRequest:
+    """Return a batch that says what its template says. Raises Decline if the request also says something itself."""
+    stored = asked.template
+    if stored is None:
+        _check_no_params(asked)
+        return asked
+    own = (("subject", asked.subject), ("body", asked.html), ("voice", asked.speech), ("text", asked.text))
+    for field, value in own:
+        if value:
+            raise invalid(field, "The template says this. Leave it out.")
+    if by.rich:
+        if stored.channel != by.name:
+            raise invalid("template_id", f"The template is for another channel than {by.name}.")
+        message = stored.message
+        return replace(asked, subject=message.subject, html=message.body, text=message.text)
+    text = stored.texts.get(by.name)
+    if text is None:
+        raise invalid("template_id", f"The template has no text for the channel {by.name}.")
+    return replace(asked, text=text, speech=stored.speech or Speech() if by.speaks else None)
+
+
+def _check_no_params(asked: SendRequest) -> None:
+    given = [("params", asked.params), *((f"to.{entry}.params", own.params) for entry, own in asked.own.items())]
+    for field, params in given:
+        if params:
+            raise invalid(field, "Give `template_id`: only a template has placeholders.")
+
+
+def names_in(content: Content, by: Channel) -> tuple[str, ...]:
+    """Return the names of the values that a content needs of each recipient; Decline if it lacks its link."""
+    if not content.merge:
+        return ()
+    parts = (content.subject, TemplateKind.SUBJECT), (content.html, TemplateKind.HTML), (content.text, by.text_kind)
+    found = variables(Template.parse(text, kind) for text, kind in parts if text)
+    if UNSUBSCRIBE_URL in found and not content.unsubscribe:
+        raise invalid("unsubscribe", "The template has an unsubscription link. Give `unsubscribe: true`.")
+    return tuple(name for name in found if name not in (RECIPIENT, UNSUBSCRIBE_URL))
 
 
 def check_mail(asked: SendRequest) -> None:

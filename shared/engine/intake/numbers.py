@@ -1,22 +1,19 @@
 """Batches by channels whose recipients are phone numbers: the numbers, and what a short message or a call says."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from shared.domain.channels.channel import Channel
 from shared.domain.characters.invisible import seen
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.recipients.reader import RecipientFault
+from shared.engine.intake.addresses import shown
 from shared.engine.intake.declined import invalid
 from shared.engine.intake.request import SendRequest
 
-MAX_INVALID: Final = 250
-"""Characters that are kept of a text that is no number."""
 
-
-def numbers_of(texts: Sequence[str], by: Channel, region: str) -> tuple[tuple[Recipient, ...], int]:
-    """Return the distinct recipients in the order given, and how many texts repeated one.
+def numbers_of(texts: Sequence[str], by: Channel, region: str) -> tuple[tuple[Recipient, ...], tuple[int, ...]]:
+    """Return the distinct recipients in the order given, and of each text the place of its recipient.
 
     Args:
         texts: numbers as the client wrote them.
@@ -24,15 +21,19 @@ def numbers_of(texts: Sequence[str], by: Channel, region: str) -> tuple[tuple[Re
     """
     read = by.reader(region)
     found: dict[str, Recipient] = {}
+    numbers: dict[str, int] = {}
+    places: list[int] = []
     for text in texts:
         one = read(text)
         if isinstance(one, RecipientFault):
-            shown = "".join([c if c.isprintable() else "\ufffd" for c in text[:MAX_INVALID]])
-            found.setdefault(f"?{shown.strip()}", Recipient(shown, shown, skip=one.code))
+            kept = shown(text)
+            same, made = f"?{kept.strip()}", Recipient(kept, kept, skip=one.code)
         else:
-            address, key, display = one
-            found.setdefault(key, Recipient(address, key, display))
-    return tuple(found.values()), len(texts) - len(found)
+            address, same, display = one
+            made = Recipient(address, same, display)
+        found.setdefault(same, made)
+        places.append(numbers.setdefault(same, len(numbers)))
+    return tuple(found.values()), tuple(places)
 
 
 def short_content(asked: SendRequest, by: Channel) -> Content:
@@ -56,6 +57,7 @@ def short_content(asked: SendRequest, by: Channel) -> Content:
         raise invalid("voice", f"{by.noun} {'needs' if by.speaks else 'cannot have'} `voice`.")
     if not seen(asked.text):
         raise invalid(field, f"{by.noun} needs a text.")
-    if 0 < by.max_text < len(by.written(asked.text)):
+    merge = asked.template is not None
+    if not merge and 0 < by.max_text < len(by.written(asked.text)):
         raise invalid(field, f"{by.noun} has at most {by.max_text} characters.")
-    return Content(sender=Mailbox(""), subject="", text=asked.text, speech=asked.speech)
+    return Content(sender=Mailbox(""), subject="", text=asked.text, speech=asked.speech, merge=merge)

@@ -17,12 +17,13 @@ from shared.domain.content.posting import PostedBox, PostedMessage, Posting
 from shared.domain.content.templates import UNSUBSCRIBE_URL, variables
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Policy
+from shared.domain.jobs.labels import MAX_METADATA, Labels, as_json
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import Address, Invalid, parse
 from shared.domain.times import FUTURE, Millis, Seconds
 from shared.engine.intake.accept import BatchRequest
-from shared.engine.intake.addresses import mailbox
-from shared.engine.intake.declined import invalid, none_left
+from shared.engine.intake.addresses import LeftOutRecipient, mailbox
+from shared.engine.intake.declined import invalid
 from shared.engine.intake.message import check_body
 
 MAX_NAME: Final = 100
@@ -100,7 +101,7 @@ def begin(asked: Posting, now: Seconds) -> Millis:
 def request_of(
     asked: Posting, by: PostedBy, messages: Sequence[PostedTo], codes: Mapping[str, str], template: Message | None
 ) -> BatchRequest:
-    """Return the job that a request asks for, at once and by no route yet.
+    """Return the job that a request asks for, at once and by no route yet. It may have no recipient to send to.
 
     Args:
         messages: of the request, with their addresses read.
@@ -109,8 +110,6 @@ def request_of(
     """
     _check_tags(asked)
     content, recipients = _made(asked, messages, codes, _content(asked, template))
-    if all(r.skip for r in recipients):
-        raise none_left(messages[0].asked.to[0].field, "recipient", [(r.address, r.skip) for r in recipients])
     return BatchRequest(
         account=by.account,
         test=by.test,
@@ -121,10 +120,30 @@ def request_of(
         duplicates=0,
         policy=Policy(),
         name=", ".join(asked.labels)[:MAX_NAME],
+        labels=_labels(asked),
         idempotency_key=by.idempotency_key,
         fingerprint=by.fingerprint,
         by=by.by,
     )
+
+
+def left_out(messages: Iterable[PostedTo], codes: Mapping[str, str]) -> list[LeftOutRecipient]:
+    """Return why each address of a request is not sent to, if none is.
+
+    Args:
+        codes: of the addresses that are not to be sent to, by normalised address.
+    """
+    return [
+        LeftOutRecipient(box.field, address.address, codes.get(address.key, NO_RECIPIENT), address.key)
+        for m in messages
+        for box, address in zip(m.asked.boxes, m.all, strict=True)
+    ]
+
+
+def _labels(asked: Posting) -> Labels:
+    """Return the labels of the job. Larger metadata are only with its messages, which have all of them anyway."""
+    small = len(as_json(dict(asked.metadata)).encode()) <= MAX_METADATA
+    return Labels("", asked.labels, asked.metadata if small else {})
 
 
 def box_address(box: PostedBox) -> Address:
@@ -143,8 +162,7 @@ def read(asked: Posting) -> list[PostedTo]:
     found = [_read(m) for m in asked.messages]
     known: set[str] = set()
     for m in found:
-        boxes = (*m.asked.to, *m.asked.cc, *m.asked.bcc)
-        for box, address in zip(boxes, m.all, strict=True):
+        for box, address in zip(m.asked.boxes, m.all, strict=True):
             if address.key in known:
                 raise invalid(box.field, "A request has each address only once, among all of to, cc and bcc.")
             known.add(address.key)

@@ -6,9 +6,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from shared.contracts import Routing
+from shared.domain.campaigns.campaign import StoredTemplate
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Attachment, Speech
+from shared.domain.hours.hours import OpenHours
 from shared.domain.jobs.job import Policy
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.namespaces import namespace
 
 
@@ -16,6 +19,14 @@ class Source(StrEnum):
     """The door that a request came through; the kind of its job."""
 
     BATCH = "batch"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPart:
+    """Data of one recipient, in place of the batch's of the same names. `params`: values of the template."""
+
+    params: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,7 @@ class SendRequest:
         by: id of the API key.
         sender: an address, with or without a name, as all addresses here; empty if the channel has none.
         to: a list, or addresses separated by commas; likewise `cc` and `bcc`.
+        own: what is a recipient's own, by its place in the list `to`.
         route: credentials to use; None: those of the deployment.
         routing: how chunks begin; None: as the deployment has it for its own route.
         unsubscribe: the message offers a link to unsubscribe.
@@ -37,6 +49,11 @@ class SendRequest:
         fingerprint: hash of the request, for the key.
         channel: what it is sent by.
         speech: of a call: how `text` is said.
+        hours: when its messages may be sent; None: at any time.
+        urgent: the account's quiet hours do not hold it up.
+        labels: what its owner calls it.
+        template: says the message, with placeholders; None: the request says it.
+        params: values for all recipients: placeholder of the template, in lower case → text.
         region: country whose numbers need no country code; empty: all need one.
     """
 
@@ -65,6 +82,17 @@ class SendRequest:
     channel: str = EMAIL.name
     speech: Speech | None = None
     region: str = ""
+    hours: OpenHours | None = None
+    urgent: bool = False
+    own: Mapping[int, OwnPart] = field(default_factory=dict)
+    labels: Labels = NO_LABELS
+    template: StoredTemplate | None = None
+    params: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def of_template(self) -> tuple[str, int]:
+        """Id and version of its template; an empty text and 0 if it has none."""
+        return (self.template.id, self.template.version) if self.template is not None else ("", 0)
 
     @property
     def namespace(self) -> str:

@@ -2,7 +2,7 @@
 
 Only the planner lets a campaign give way (`giving_way`). This module calls for its check in three cases:
 - a moment after an account's pause, when leases of its campaign have ended
-- when all that is left of a campaign waits for other tries
+- when all that is left of a campaign waits for other tries, or its leases end after it gave way
 - when the rest of a campaign that gave way is due
 
 The sweeper, which comes each minute, finds what this misses.
@@ -17,9 +17,9 @@ from shared.contracts import due
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.queue import LedgerQueue
-from shared.domain.jobs.states import ACTIVE
+from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.times import Millis
-from shared.engine.jobs.giving_way import may_wait
+from shared.engine.jobs.giving_way import HANDOVER_MS, may_wait
 from shared.ports import Clock, OpenJob, Queue, Records
 
 LOOKS_S: Final = (3.0, 20.0)
@@ -69,13 +69,15 @@ class CampaignQueue:
             ledgers: those of its chunks that have changed.
         """
         now = self._now()
-        if not job.exclusive or job.state not in ACTIVE or not all(may_wait(x, now) for x in ledgers):
+        gave_way = _just_gave_way(job, now)
+        waits = job.state in ACTIVE and all(may_wait(x, now) for x in ledgers)
+        if not job.exclusive or not (gave_way or waits):
             return False
         credential = job.route[0]
         if now < self._next_look.get(credential, 0):
             return False
         first = self._first(credential)
-        if first is None or not self._may_be_over(job, now):
+        if first is None or not (gave_way or self._may_be_over(job, now)):
             return False
         seconds = min(max(LEAST_S, job.chunks / READS), LONGEST_S)
         self._next_look[credential] = now + round(1000 * seconds)
@@ -83,10 +85,13 @@ class CampaignQueue:
         return True
 
     def come_back(self, job: str, at: Millis) -> None:
-        """Have a campaign that gave way looked at when its next try is due."""
+        """Have a job that gave way, or waits for its hours, looked at when it is due.
+
+        A message that comes at once makes a schedule for what is due later than a message can wait.
+        """
         seconds = (at - self._now()) / 1000
-        if 0 < seconds <= LONGEST_S:
-            self._queue.send([due(job)], delay=seconds)
+        if seconds > 0:
+            self._queue.send([due(job)], delay=seconds if seconds <= LONGEST_S else 0)
 
     def _may_be_over(self, job: Job, now: Millis) -> bool:
         """Tell whether the first tries of a job may be over: its last chunk, which begins last, is read."""
@@ -99,3 +104,8 @@ class CampaignQueue:
 
     def _now(self) -> Millis:
         return int(self._clock.now() * 1000)
+
+
+def _just_gave_way(job: Job, now: Millis) -> bool:
+    """Tell whether leases of a job may have kept it from giving its credential back."""
+    return job.state is JobState.READY and 0 <= now - job.rests_until < HANDOVER_MS

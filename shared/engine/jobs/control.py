@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, Event, audited
+from shared.domain.channels.lookup import channel_of
 from shared.domain.jobs import retries
 from shared.domain.jobs.job import Job, RetryRequest, StopReason
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell, Change, JobState
+from shared.domain.spending.limits import CODE, Exceeded
+from shared.domain.spending.reserved import Reserved, unpack
 from shared.domain.times import DAY_MS
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.stop import Stopper
+from shared.engine.spender import Spender
 from shared.ports import Clock, Records, Retriable
 
 MIN_LIFE_MS: Final = 15 * DAY_MS
@@ -44,10 +48,14 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class NotNow:
-    """It cannot be done in the job's present state; `code` is stable, `retry_after` in seconds or None for never."""
+    """It cannot be done in the job's present state; `code` is stable, `retry_after` in seconds or None for never.
+
+    `excess`: of `quota_exceeded`, the limit of the day.
+    """
 
     code: str
     retry_after: int | None
+    excess: Exceeded | None = None
 
 
 NOT_FOR_NOTICES: Final = NotNow("not_for_notices", None)
@@ -66,8 +74,14 @@ class JobControl:
         retrier: Retrier,
         clock: Clock,
         schedules: Schedules | None = None,
+        spender: Spender | None = None,
     ) -> None:
-        """`schedules`: None leaves jobs that begin later to the sweeper."""
+        """Make what owners use.
+
+        Args:
+            schedules: None leaves jobs that begin later to the sweeper.
+            spender: counts what accounts spend; None: no account has limits.
+        """
         self._stopper = Stopper(records=records, clock=clock)
         self._records = records
         self._ledgers = ledgers
@@ -75,6 +89,7 @@ class JobControl:
         self._retrier = retrier
         self._clock = clock
         self._schedules = schedules
+        self._spender = spender
 
     def stop(
         self, job_id: str, account: str, reason: StopReason = StopReason.USER, *, by: str = SYSTEM
@@ -95,6 +110,13 @@ class JobControl:
     def resume(self, job_id: str, account: str, *, by: str = SYSTEM) -> Resumed | NotNow | None:
         """Send the messages that were never claimed. None: the account has no such job."""
         return self.retry(job_id, account, UNSENT, by=by)
+
+    def override_guard(self, job: Job, *, by: str = SYSTEM) -> None:
+        """Take the bounce guard off a batch, for good. The audit log gets one entry."""
+        if not job.guard_off:
+            self._records.override_guard(
+                job.id, audited(job.namespace, self._now(), job.id, Act.BATCH_GUARD_OVERRIDDEN, by)
+            )
 
     def _not_now(self, job: Job) -> NotNow | None:
         """Return why a job cannot be retried at the moment."""
@@ -123,15 +145,53 @@ class JobControl:
             return not_now
         states = tuple(s for name in sorted(include) for s in INCLUDES[name])
         event = self._resumed(job, include, by)
-        if states and job.chunks > AT_ONCE:
-            return self._record(job, states, event)
+        charge = self._charge(job, states, by)
+        return charge if isinstance(charge, NotNow) else self._restart(job, states, event, charge)
+
+    def _restart(self, job: Job, states: Sequence[Cell], event: Event, charge: str) -> Resumed | NotNow | None:
+        """Queue cells in some states again, and start the job. If nothing starts, it gives the charge back."""
+        restart = self._record if states and job.chunks > AT_ONCE else self._requeued
+        found = restart(job, states, event, charge)
+        if charge and not (isinstance(found, Resumed) and found.messages):
+            self._give_back(charge)
+        return found
+
+    def _charge(self, job: Job, states: Sequence[Cell], by: str) -> str | NotNow:
+        """Count the messages that a campaign's job sends again, which its end gave back or which had an end.
+
+        Returns:
+            The charge that the job holds from now on; empty: none. Messages of other jobs stay counted.
+        """
+        if self._spender is None or not job.campaign or job.test or not self._spender.holds(job.account, by):
+            return ""
+        messages = 0
+        for x in self._ledgers.read_all(job.id):
+            new = retries.reopen(x, tuple(states), job.policy.max_attempts)
+            messages += len((new or x).having(Cell.QUEUED, Cell.RETRY))
+        taken = self._spender.take(job.account, job.channel, messages * self._slots(job), by)
+        if isinstance(taken, Exceeded):
+            return NotNow(CODE, taken.wait, taken)
+        return Reserved(taken, messages, job.counts["skipped"]).pack() if taken is not None else ""
+
+    def _slots(self, job: Job) -> int:
+        """Return as how many a message of a job counts: an SMS as its segments, as its template has them."""
+        channel = channel_of(job.channel)
+        content = self._records.content(job.id) if channel.most_slots > 1 else None
+        return channel.slots(content.text) if content is not None else 1
+
+    def _give_back(self, charge: str) -> None:
+        if self._spender is not None:
+            self._spender.give_back(unpack(charge).charge)
+
+    def _requeued(self, job: Job, states: Sequence[Cell], event: Event, charge: str) -> Resumed | NotNow | None:
+        """Queue cells in some states again, and start the job."""
         messages = 0
         for x in self._ledgers.read_all(job.id):
             current = self._requeue(job, x, states)
             if current is None:
                 return NotNow("job_in_progress", RETRY_AFTER)
             messages += len(current.having(Cell.QUEUED, Cell.RETRY))
-        return self._resume(job, messages, event)
+        return self._resume(job, messages, event, charge)
 
     def repeatable(self, job: Job) -> dict[str, int]:
         """Return how many messages a retry would send now, by each word of INCLUDES.
@@ -171,7 +231,7 @@ class JobControl:
             current = self._ledgers.read(job.id, read.chunk)
         return None
 
-    def _record(self, job: Job, states: Sequence[Cell], event: Event) -> Resumed | NotNow | None:
+    def _record(self, job: Job, states: Sequence[Cell], event: Event, charge: str) -> Resumed | NotNow | None:
         """Record a retry on its job and carry out its first slice; the log function carries out the next ones."""
         first = None
         messages = 0
@@ -181,8 +241,8 @@ class JobControl:
                 first = x.chunk
             messages += len((new or x).having(Cell.QUEUED, Cell.RETRY))
         if first is None:
-            return self._resume(job, messages, event)
-        asked = self._records.set_retry(job, RetryRequest(tuple(states), self._now(), first), event=event)
+            return self._resume(job, messages, event, charge)
+        asked = self._records.set_retry(job, RetryRequest(tuple(states), self._now(), first, charge), event=event)
         if asked.job is None:
             return None
         if not asked.won:
@@ -193,11 +253,11 @@ class JobControl:
             _LOG.warning("retry left to the sweeper", extra={"job": job.id})  # it is recorded, so nothing is lost
         return Resumed(asked.job, messages, recorded=True)
 
-    def _resume(self, job: Job, messages: int, event: Event) -> Resumed | NotNow | None:
+    def _resume(self, job: Job, messages: int, event: Event, charge: str) -> Resumed | NotNow | None:
         """Start a job whose ledgers are ready, if they hold anything to send."""
         if messages == 0:
             return Resumed(job, 0)
-        changed = self._records.change(job, Change.RESUME, self._now(), event=event)
+        changed = self._records.change(job, Change.RESUME, self._now(), event=event, charge=charge)
         if changed.job is None:
             return None
         if changed.job.state is not JobState.READY:

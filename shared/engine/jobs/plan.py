@@ -1,7 +1,8 @@
 """Planning: a READY job that is due becomes ENQUEUED, and its chunks' pointers go out (J1).
 
 A job that reserves its credential waits its turn. The oldest job starts, and with it those of the same campaign. All
-others stay READY until the last of these is LOGGED, and are tried again when the credential is free. Jobs of a paused
+others stay READY until the last of these is LOGGED, and are tried again when the credential is free. If jobs of several
+accounts wait, the accounts take turns (`domain.campaigns.turns`). Jobs of a paused
 or suspended account wait for its resume. Meanwhile they let others start first, even if they were sending already. The
 same holds for jobs whose remaining messages only wait for another try (`giving_way`).
 
@@ -10,9 +11,14 @@ sender was taken from its account, it is stopped instead.
 """
 
 import logging
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, Event
+from shared.domain.campaigns import turns
+from shared.domain.campaigns.turns import WaitingJob
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Change, JobState
@@ -25,7 +31,36 @@ from shared.ports import AccountStatuses, Changed, Clock, Lanes, OpenJob, Record
 
 PROMPT_MS: Final = 3_000
 """The function that planned a job less than this long ago is still sending its pointers."""
+KNOWN: Final = 10_000
+"""Campaigns whose accounts a process remembers."""
 _LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Look:
+    """The findings of one look at a credential.
+
+    Attributes:
+        holder: the campaign that holds it; empty: none that is known.
+        refused: accounts of which a job may not start.
+        stuck: jobs that became stuck while they gave way.
+    """
+
+    holder: str = ""
+    refused: set[str] = field(default_factory=set)
+    stuck: set[str] = field(default_factory=set)
+
+    def allows(self, x: WaitingJob) -> bool:
+        """Tell whether a job may start: its campaign holds the credential, and no other account waits."""
+        waits = bool(self.refused - {x.account}) and x.job not in self.stuck
+        return self.holder in ("", x.campaign) and not waits
+
+    def note(self, x: WaitingJob, changed: Changed) -> bool:
+        """Note the result of a job's start; return whether it is the first refusal of its account."""
+        self.holder = changed.held_by or (x.campaign if changed.won else self.holder)
+        first = bool(changed.held_by) and x.account not in self.refused
+        self.refused |= {x.account} if changed.held_by else set()
+        return first
 
 
 class Planner:
@@ -40,6 +75,7 @@ class Planner:
         self._ledgers = ledgers
         self._lanes = lanes
         self._clock = clock
+        self._accounts: OrderedDict[str, str] = OrderedDict()
 
     def plan(self, job_id: str) -> Job | None:
         """Start a job if it is READY and due, and its turn; None otherwise."""
@@ -72,9 +108,10 @@ class Planner:
                 send_pointers(self._lanes, job, [x for x in waiting if x.not_before <= self._now()])
 
     def next(self, credential: str, named: Job | None = None) -> list[Job]:
-        """Start the oldest job that is READY, due and reserves a credential, and those of its campaign.
+        """Start the first job that is READY, due and reserves a credential, and those of its campaign.
 
-        If a campaign holds the credential, only its jobs start, unless it gives way.
+        If a campaign holds the credential, only its jobs start, unless it gives way. None of them starts while another
+        account waits, but one that has become stuck while it gave way.
 
         Args:
             named: a job of the credential, as just read, that the index may not show yet.
@@ -84,13 +121,23 @@ class Planner:
         """
         now = self._now()
         waiting = self._waiting(credential, named, now)
+        contended = len({x.account for x in waiting}) > 1
+        recent = self._records.turns(credential) if contended else ()
+        started = self._tried(credential, turns.in_turn(waiting, recent), now)
+        if contended and started:
+            self._records.set_turns(credential, turns.after(recent, started[0].account))
+        return started
+
+    def _tried(self, credential: str, queue: Sequence[WaitingJob], now: Millis) -> list[Job]:
+        """Try to start jobs in their order; return those that are started."""
         started: list[Job] = []
-        holder = ""
-        for (_, job_id), campaign in sorted(waiting.items()):
-            changed = self._begun(credential, job_id, now) if holder in ("", campaign) else None
+        look = _Look()
+        for x in queue:
+            changed = self._begun(credential, x.job, now) if look.allows(x) else None
             if changed is None:
                 continue
-            holder = changed.held_by or (campaign if changed.won else holder)
+            if look.note(x, changed) and len(queue) > 1:
+                look.stuck |= self._give_way.stuck(credential, now)
             if changed.won and changed.job is not None:
                 started.append(changed.job)
         return started
@@ -99,12 +146,24 @@ class Planner:
         """Start a job of the index that is READY and due, or the next of those that wait for its credential."""
         return self.next(entry.credential) if entry.credential else self.react(entry.job)
 
-    def _waiting(self, credential: str, named: Job | None, now: Millis) -> dict[tuple[int, str], str]:
-        """Return the campaigns of the jobs that wait for a credential, by the jobs' age and id."""
+    def _waiting(self, credential: str, named: Job | None, now: Millis) -> list[WaitingJob]:
+        """Return the jobs that wait for a credential, in no order."""
         waiting = {(x.created_at, x.job): x.campaign for x in self._due(credential, now)}
         if named is not None and named.state is JobState.READY:
             waiting[named.created_at, named.id] = named.campaign
-        return waiting
+        accounts = self._accounts_of({campaign: job for (_, job), campaign in waiting.items()})
+        return [WaitingJob(at, job, campaign, accounts[campaign]) for (at, job), campaign in waiting.items()]
+
+    def _accounts_of(self, campaigns: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the accounts of campaigns, each given with one of its jobs; that of an only campaign is not read."""
+        unknown = campaigns.keys() - self._accounts.keys() if len(campaigns) > 1 else set[str]()
+        if unknown:
+            found = self._records.read_jobs([campaigns[x] for x in unknown])
+            self._accounts |= {job.campaign: job.account for job in found.values()}
+        accounts = {x: self._accounts.get(x, "") for x in campaigns}
+        while len(self._accounts) > KNOWN:
+            self._accounts.popitem(last=False)
+        return accounts
 
     def _due(self, credential: str, now: Millis) -> list[OpenJob]:
         return [x for x in self._records.open_on(credential, running=False) if x.not_before <= now]
@@ -115,7 +174,7 @@ class Planner:
         changed = self._start(job, now) if job is not None and not self._give_way.is_paused(job) else None
         if job is None or changed is None:
             return None
-        if changed.held_by and self._give_way.ask(credential, now):
+        if changed.held_by and self._give_way.ask(credential, now, job.account):
             return self._start(job, now) or changed
         return changed
 

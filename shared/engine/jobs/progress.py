@@ -8,13 +8,15 @@ from shared.contracts import Settings
 from shared.domain.jobs.job import Job, public_counts
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import ACTIVE, JobState
+from shared.domain.lanes.estimates import Capacity, finished
 from shared.domain.lanes.state import CredentialState
 from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.domain.times import Millis, Seconds
+from shared.engine.intake.schedules import waits
 from shared.engine.reports.message_log import LiveCounts, MessageLog
 from shared.ports import Clock, Records
 
-WaitingFor = Literal["scheduled", "paused", "credential", "breaker", "rate", "retry"]
+WaitingFor = Literal["scheduled", "hours", "paused", "credential", "breaker", "quota", "rate", "retry"]
 
 
 class CredentialReader(Protocol):
@@ -34,6 +36,8 @@ class JobSurroundings:
         held: another campaign holds its credential.
         ahead: seconds of its credential's slots that are reserved already.
         present: what operators have set of its credentials.
+        full_until: Unix milliseconds until which every lane is full that has some of its messages; 0: one has room.
+        lanes: what its route sends within rates and quotas; empty if that is not known.
     """
 
     paused: bool = False
@@ -41,6 +45,8 @@ class JobSurroundings:
     held: bool = False
     ahead: Seconds = 0.0
     present: Mapping[str, Switches] = field(default_factory=dict)
+    full_until: Millis = 0
+    lanes: Sequence[Capacity] = ()
 
 
 FREE: Final = JobSurroundings()
@@ -56,12 +62,14 @@ class Headway:
         rate: messages per second that its route allows; None while it allows none.
         eta: Unix milliseconds at which the last message goes out, not before; 0 while none can, or none is left.
         waiting_for: what it waits for.
+        until: Unix milliseconds until which it waits, if that is known; else 0.
     """
 
     live: LiveCounts
     rate: float | None
     eta: Millis
     waiting_for: WaitingFor | None
+    until: Millis = 0
 
 
 def progress(
@@ -76,7 +84,8 @@ def progress(
     found = live or _folded(job, now)
     rate = _rate(job, settings, around.present)
     waiting = _waiting(job, found.counts["queued"], now, around)
-    return Headway(found, rate, _eta(job, found.counts, rate, waiting, now + 1000 * around.ahead), waiting)
+    eta = _eta(job, found.counts, rate, waiting, now, around)
+    return Headway(found, rate, eta, waiting, _until(job, waiting, now, around))
 
 
 class ProgressReader:
@@ -122,7 +131,7 @@ class ProgressReader:
         for job, (live, held) in zip(jobs, found, strict=True):
             around = JobSurroundings(paused=paused, held=held)
             if job.state in ACTIVE:
-                around = _of_route(job, live, {c: states[c] for c in job.route}, now, paused=paused)
+                around = self._of_route(job, live, {c: states[c] for c in job.route}, now, paused=paused)
             out[job.id] = progress(job, self._settings, now, live, around)
         return out
 
@@ -132,23 +141,41 @@ class ProgressReader:
             return False
         return self._records.reserved(job.route[0])[0] not in ("", job.campaign)
 
+    def _of_route(
+        self, job: Job, live: LiveCounts, found: Mapping[str, CredentialState], now: Millis, *, paused: bool
+    ) -> JobSurroundings:
+        """Return what keeps a job that is under way.
 
-def _of_route(
-    job: Job, live: LiveCounts, found: Mapping[str, CredentialState], now: Millis, *, paused: bool
-) -> JobSurroundings:
-    """Return what keeps a job that is under way.
+        Args:
+            found: the states of its route.
+        """
+        waits = _lanes_left(job, live, found)
+        return JobSurroundings(
+            paused=paused or (bool(waits) and all(x.switches.paused for x in waits)),
+            left_alone=not any(x.breaker.usable(now) for x in found.values()),
+            ahead=min(x.ahead for x in found.values()),
+            present={c: x.switches for c, x in found.items()},
+            full_until=_full_until(waits, now),
+            lanes=[self._capacity(c, x) for c, x in found.items() if not x.switches.paused],
+        )
 
-    Args:
-        found: the states of its route.
-    """
-    present = {c: x.switches for c, x in found.items()}
-    waits = live.lanes if live.exact else job.route
-    return JobSurroundings(
-        paused=paused or (bool(waits) and all(present[c].paused for c in waits)),
-        left_alone=not any(x.breaker.usable(now) for x in found.values()),
-        ahead=min(x.ahead for x in found.values()),
-        present=present,
-    )
+    def _capacity(self, credential: str, state: CredentialState) -> Capacity:
+        declared = {c.id: c for c in self._settings.credentials}.get(credential)
+        if declared is None:
+            return Capacity(0.0)
+        rate = state.switches.within(declared.rate)
+        return Capacity(rate, declared.quotas, state.used, state.full_until / 1000)
+
+
+def _lanes_left(job: Job, live: LiveCounts, found: Mapping[str, CredentialState]) -> list[CredentialState]:
+    """Return the states of the credentials that still have some of a job's messages; all, if that is not known."""
+    return [found[c] for c in (live.lanes if live.exact else job.route) if c in found]
+
+
+def _full_until(lanes: Sequence[CredentialState], now: Millis) -> Millis:
+    """Return until when all lanes are full; 0 if one has room."""
+    first = min((x.full_until for x in lanes), default=0)
+    return first if first > now else 0
 
 
 def _folded(job: Job, now: Millis) -> LiveCounts:
@@ -157,13 +184,37 @@ def _folded(job: Job, now: Millis) -> LiveCounts:
     return LiveCounts(public_counts(job.counts), by, now, exact=False)
 
 
-def _eta(job: Job, counts: Mapping[str, int], rate: float | None, waiting: WaitingFor | None, begin: float) -> Millis:
+def _eta(
+    job: Job,
+    counts: Mapping[str, int],
+    rate: float | None,
+    waiting: WaitingFor | None,
+    now: Millis,
+    around: JobSurroundings,
+) -> Millis:
     """Return when a job's last message goes out; 0 if it does not send, or none are left."""
     left = counts["queued"] + counts["sending"]
-    moving = (job.state in ACTIVE or waiting == "scheduled") and waiting not in {"paused", "breaker"}
+    moving = (job.state in ACTIVE or waiting in {"scheduled", "hours"}) and waiting not in {"paused", "breaker"}
     if not left or not rate or not moving:
         return 0
-    return int(max(begin, job.not_before) + 1000 * left / rate)
+    begin = int(max(now + 1000 * around.ahead, job.not_before))
+    needs = round(1000 * left / rate)
+    plain = job.hours.after(begin, needs) if job.hours is not None else begin + needs
+    if not any(x.quotas or x.full_until * 1000 > begin for x in around.lanes):
+        return plain
+    return max(plain, int(1000 * finished(left, around.lanes, begin / 1000)))
+
+
+def _until(job: Job, waiting: WaitingFor | None, now: Millis, around: JobSurroundings) -> Millis:
+    """Return until when a job waits for its time, its hours or a quota; 0 if it waits for something else."""
+    match waiting:
+        case "scheduled":
+            return job.not_before
+        case "hours":
+            return max(job.rests_until if job.closed else 0, job.opens(now))
+        case "quota":
+            return around.full_until
+    return 0
 
 
 def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> float | None:
@@ -174,14 +225,22 @@ def _rate(job: Job, settings: Settings, present: Mapping[str, Switches]) -> floa
     return min(total, job.rate or total) or None
 
 
+def _is_closed(job: Job, now: Millis) -> bool:
+    """Tell whether a job waits for its hours, or is about to."""
+    return (job.closed and waits(job, now)) or (job.state in ACTIVE and job.opens(now) > now)
+
+
 def _waiting(job: Job, queued: int, now: Millis, around: JobSurroundings) -> WaitingFor | None:
     is_ready, is_active = job.state is JobState.READY, job.state in ACTIVE
+    is_behind = is_active and queued > 0
     reasons: tuple[tuple[WaitingFor, bool], ...] = (
-        ("scheduled", is_ready and job.not_before > now),
+        ("scheduled", waits(job, now) and not job.closed),
         ("retry", job.retry is not None),
         ("paused", around.paused and (is_ready or is_active)),
+        ("hours", _is_closed(job, now)),
         ("credential", is_ready and around.held),
-        ("breaker", is_active and queued > 0 and around.left_alone),
-        ("rate", is_active and queued > 0),
+        ("breaker", is_behind and around.left_alone),
+        ("quota", is_behind and around.full_until > now),
+        ("rate", is_behind),
     )
     return next((reason for reason, holds in reasons if holds), None)

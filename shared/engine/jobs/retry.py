@@ -56,7 +56,7 @@ class Retrier:
         if job is None or job.retry is None:
             return RetryStep.OVER
         if job.retry.next >= job.chunks:
-            ended = self._records.change(job, Change.RESUME, int(self._clock.now() * 1000))
+            ended = self._records.change(job, Change.RESUME, int(self._clock.now() * 1000), charge=job.retry.charge)
             return RetryStep.OVER if ended.won else RetryStep.MORE
         some = self._ledgers.read_some(job.id, job.retry.next, SLICE)
         for x in some:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from shared.contracts import CredentialQuota
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.times import Seconds
 from shared.ports import AccountStatuses, FinishedMessages, Lanes, Pacer, Provider, Records, Wire
@@ -17,6 +18,7 @@ class LaneStores:
     """The stores that the workers of a lane share with everything else.
 
     `standings`: returns the keys and senders of accounts; only mails that waited need them.
+    `quotas`: returns those of a credential.
     """
 
     records: Records
@@ -24,6 +26,7 @@ class LaneStores:
     pacer: Pacer
     lanes: Lanes
     standings: Callable[[], AccountStatuses]
+    quotas: Callable[[str], tuple[CredentialQuota, ...]] = lambda _credential: ()
 
 
 @dataclass(frozen=True, slots=True)

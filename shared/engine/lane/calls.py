@@ -15,7 +15,7 @@ from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Outcome, Unknown
 from shared.domain.times import Seconds
 from shared.engine.lane import finished
-from shared.engine.pool import Pending, Pool
+from shared.engine.pool import Pending, Pool, SideBySide
 from shared.ports import Clock, FinishedMessages, Provider, Response, Sized, Steps, Stepwise, Target, Wire
 
 Ended = Callable[[Sequence[Outcome]], None]
@@ -54,16 +54,20 @@ class Calls:
         """Make the calls that begin from now on with another provider: the same service under another key."""
         self.provider = provider
         self.stepwise = provider if self._wire is not None and isinstance(provider, Stepwise) else None
+        self._sized = provider if isinstance(provider, Sized) else None
 
     def per_call_of(self, content: Content) -> int:
         """Return the most recipients that the provider takes in one call with a content."""
         if content.finished is not None:
             return 1
-        return self.provider.per_call_of(content) if isinstance(self.provider, Sized) else self.provider.per_call
+        return self._sized.per_call_of(content) if self._sized is not None else self.provider.per_call
 
-    def lease(self, size: int) -> "LeaseCalls":
-        """Return the calls of one lease, at most `size` at once, for a `with`: leaving it waits for all of them."""
-        wire = self._wire() if self._wire is not None and self.stepwise is not None else None
+    def lease(self, size: int, *, steps: bool = False) -> "LeaseCalls":
+        """Return the calls of one lease, at most `size` at once, for a `with`: leaving it waits for all of them.
+
+        `steps`: whether the lease has steps that a wire may run.
+        """
+        wire = self._wire() if self._wire is not None and (steps or self.stepwise is not None) else None
         return LeaseCalls(self, self._pool(size), wire)
 
 
@@ -81,6 +85,10 @@ class LeaseCalls:
             self._wire.rest(until)
         else:
             self._calls.clock.sleep(until - self._calls.clock.now())
+
+    def side_by_side(self, pool: Pool) -> SideBySide:
+        """Return what runs steps that call stores: the lease's wire if it can, else a pool of threads."""
+        return self._wire if isinstance(self._wire, SideBySide) else pool
 
     def begin(
         self, content: Content, targets: Sequence[Target], *, latest: float, deadline: Seconds, ended: Ended

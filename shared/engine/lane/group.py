@@ -24,7 +24,7 @@ from shared.engine.lane.lease import Lease, ProviderCall, Wanted
 from shared.engine.lane.send import GLANCE, GLANCE_SLOTS, GRACE, MARGIN, Sender
 from shared.engine.lane.start import PointerResult
 from shared.engine.lane.window import LOOK, WindowCalls
-from shared.engine.pool import Pending, Pool
+from shared.engine.pool import Pending, Pool, SideBySide
 from shared.ports import Control, JobEnd, Loaded
 
 _LOG: Final = logging.getLogger(__name__)
@@ -92,24 +92,28 @@ class _Group:
     """A group at work.
 
     Attributes:
-        pool: makes steps side by side; leaving it waits for all.
+        pool: threads for leases that are not plain, and for ends that may wait for calls.
+        steps: makes steps side by side that wait for nothing but stores.
         name: of the note about its leases.
         deadline: Unix seconds when the process is frozen or killed.
         ends: the pointers whose end is left to the pool, by place.
     """
 
     pool: Pool
+    steps: SideBySide
     lease_calls: LeaseCalls
     name: str
     deadline: Seconds
     held: list[Lease] = field(default_factory=list)
     """Leases whose calls have not ended: all are kept while one is waited for."""
+    kept_at: Seconds = 0.0
+    """When they were last looked at: each of ten that wait looks at all, again and again."""
     ends: dict[int, Pending[PointerResult]] = field(default_factory=dict)
     results: dict[int, Result] = field(default_factory=dict)
 
     def each(self, step: Callable[[int], T], places: Iterable[int]) -> dict[int, T]:
         """Make a step for each place, side by side; the fault of one is its result."""
-        return self.done({place: self.pool.submit(step, place) for place in places})
+        return self.done({place: self.steps.submit(step, place) for place in places})
 
     def done(self, begun: Mapping[int, Pending[T]]) -> dict[int, T]:
         """Wait for steps; the fault of one is its result."""
@@ -122,7 +126,11 @@ class _Group:
         return done
 
     def end(self, place: int, step: Callable[..., PointerResult], *args: object) -> None:
-        """Leave the end of a pointer to the pool."""
+        """Leave the end of a pointer to a step."""
+        self.ends[place] = self.steps.submit(step, *args)
+
+    def leave(self, place: int, step: Callable[..., PointerResult], *args: object) -> None:
+        """Leave the rest of a pointer, which may take long, to a thread."""
         self.ends[place] = self.pool.submit(step, *args)
 
 
@@ -148,9 +156,9 @@ class GroupSender(Sender):
             Of each pointer what `work` returns, or what it raises.
         """
         places = range(len(pointers))
-        lease_calls = self._calls.lease(len(pointers))
-        with self._pool(2 * len(pointers)) as pool, self._slot_client.place() as name:
-            group = _Group(pool, lease_calls, name, deadline)
+        lease_calls = self._calls.lease(len(pointers), steps=True)
+        with self._pool(2 * len(pointers)) as pool, self._slot_client.place() as name, lease_calls:
+            group = _Group(pool, lease_calls.side_by_side(pool), lease_calls, name, deadline)
 
             def start(i: int) -> Ledger | PointerResult:
                 return self._starter.start(*pointers[i], owner=f"{owner}-{i}", deadline=deadline)
@@ -159,8 +167,7 @@ class GroupSender(Sender):
             started = group.each(start, [i for i in places if i not in small])
             group.results |= {i: x for i, x in started.items() if isinstance(x, PointerResult)}
             leases = self._load_each(group, {i: x for i, x in started.items() if isinstance(x, Ledger)}, small)
-            with lease_calls:
-                self._send_together(group, self._plain(group, leases), spare)
+            self._send_together(group, self._plain(group, leases), spare)
             group.results |= group.done(group.ends)
         return [group.results[i] for i in places]
 
@@ -206,15 +213,20 @@ class GroupSender(Sender):
 
     def _begin_apart(self, group: _Group, place: int, small: "_Small") -> None:
         """Leave the pointer to a small job to the pool, as if it had come by itself."""
-        group.end(place, partial(self.work, *small.place, owner=small.owner, deadline=group.deadline))
+        group.leave(place, partial(self.work, *small.place, owner=small.owner, deadline=group.deadline))
 
     def _apart(self, group: _Group, place: int, lease: Lease) -> None:
-        """Leave a lease to the pool, by itself."""
+        """Leave a lease to the pool, by itself; one that was not begun begins anew, and its units come back."""
         if lease.unbegun is None:
-            group.end(place, self._serve, lease, group.deadline)
-        else:
-            x = lease.ledger
-            self._begin_apart(group, place, _Small((x.job, x.chunk), x.owner))
+            group.leave(place, self._serve, lease, group.deadline)
+            return
+        x, unused = lease.ledger, lease.unused
+
+        def begin() -> PointerResult:
+            self._slot_client.give_back(unused)
+            return self.work(x.job, x.chunk, owner=x.owner, deadline=group.deadline)
+
+        group.leave(place, begin)
 
     def _composed(self, loaded: Loaded | None) -> Composition | None:
         """Return a content compiled; it is not kept, as nothing else has it."""
@@ -230,8 +242,8 @@ class GroupSender(Sender):
         for i, lease in leases.items():
             own = self._pace(lease)
             wanted = self._wanted(lease, own)
-            alike = pace is None or own == pace
-            if wanted is None or not alike or count + wanted.count > own.window or first + wanted.slots > own.room:
+            alike, most = pace is None or own == pace, self._within(own)
+            if wanted is None or not alike or count + wanted.count > most.window or first + wanted.slots > most.room:
                 self._apart(group, i, lease)
                 continue
             pace = own
@@ -242,7 +254,7 @@ class GroupSender(Sender):
 
     def _wanted(self, lease: Lease, pace: Pace) -> Wanted | None:
         """Return what a plain lease takes of the slots; None if it is not plain, or its message cannot be made now."""
-        if pace.period or not self._admission.closed or self._admission.narrow(pace) != pace:
+        if pace.period or not self._admission.closed or self._admission.narrow(pace) != pace or self._is_full(lease):
             return None
         try:
             wanted = lease.wanted(pace)
@@ -286,20 +298,33 @@ class GroupSender(Sender):
             return None
         try:
             slots = self._slot_client.reserve(
-                wanted, rate, ahead=self._ahead(rate), until=until, job=hints[0].job, hint=together(hints)
+                wanted,
+                rate,
+                ahead=self._ahead(rate),
+                until=until,
+                job=hints[0].job,
+                hint=together(hints),
+                units=sum(m.wanted.units for m in members),
+                least=members[0].wanted.least,
             )
         except Exception as fault:  # noqa: BLE001 - the result of each: all come again
             for m in members:
                 self._end_by_fault(group, m, fault)
             return None
         if slots.count == wanted:
+            for m in members:
+                m.lease.counted(slots, m.wanted.units)
             return slots
+        self._leave_without(group, members, slots, rate)
+        return None
+
+    def _leave_without(self, group: _Group, members: Sequence[_Member], slots: Slots, rate: Pace) -> None:
+        """Leave members to the pool that got no slots. `slots`: they say why."""
         for m in members:
             if self._refused(m.lease, slots, rate):
                 self._end_unclaimed(group, m)
             else:  # at the rate that is set now
                 self._apart(group, m.place, m.lease)
-        return None
 
     def _end_unclaimed(self, group: _Group, m: _Member) -> None:
         """End a lease that claims nothing; one that was not begun is left to whom decides for a single pointer."""
@@ -325,7 +350,7 @@ class GroupSender(Sender):
             indices = self._begin(m.lease, m.wanted.count, expired=ended - self._call_timeout)
             m.parcels = self._parcels(m.lease, indices, rate) if indices else ()
 
-        begun = [(m, group.pool.submit(claim, m, control)) for m, control in zip(members, controls, strict=True)]
+        begun = [(m, group.steps.submit(claim, m, control)) for m, control in zip(members, controls, strict=True)]
         claimed = []
         for m, call in begun:
             if not self._made(group, m, call.result):
@@ -369,8 +394,8 @@ class GroupSender(Sender):
     # L4, J2, J3
 
     def _end_together(self, group: _Group, members: Sequence[_Member]) -> None:
-        """Leave the ends of small jobs to the pool."""
-        shared = group.pool.submit(self._told_together, members)
+        """Leave the ends of small jobs to a step."""
+        shared = group.steps.submit(self._told_together, members)
         group.ends |= {m.place: _Share(shared, m.place) for m in members}
 
     def _told_together(self, members: Sequence[_Member]) -> dict[int, Result]:
@@ -385,6 +410,7 @@ class GroupSender(Sender):
         for m in members:
             if m.place in ends and m.lease.job.id in ended:
                 self._call_counters.include(m.lease.count)
+                self._slot_client.give_back(m.lease.unused)
                 results[m.place] = PointerResult.SENT
             else:
                 results[m.place] = self._told_alone(m)
@@ -431,6 +457,10 @@ class GroupSender(Sender):
         return ended
 
     def _keep_each(self, group: _Group) -> None:
+        now = self._clock.now()
+        if now < group.kept_at + LOOK:
+            return
+        group.kept_at = now
         for lease in group.held:
             before = lease.end
             try:
@@ -466,4 +496,4 @@ class GroupSender(Sender):
 
         if m.lease in group.held:
             group.held.remove(m.lease)
-        group.end(m.place, give_up)
+        group.leave(m.place, give_up)

@@ -1,8 +1,9 @@
 """A lease in progress: its chunk, the recipients of its next window, and the results of the last one (L2, L3)."""
 
+import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
@@ -21,6 +22,7 @@ from shared.domain.jobs.outcomes import (
     NotStarted,
     NotTogether,
     Outcome,
+    OverQuota,
     Rejected,
     Throttled,
     Unknown,
@@ -28,7 +30,8 @@ from shared.domain.jobs.outcomes import (
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes.call_counters import Count
 from shared.domain.lanes.lease_hints import LeaseHint
-from shared.domain.lanes.pacing import Pace
+from shared.domain.lanes.pacing import Pace, Slots
+from shared.domain.lanes.quotas import NONE_UNUSED, Unused
 from shared.domain.recipients.suppressions import Reach
 from shared.domain.times import Seconds
 from shared.engine.lane.compose import CannotCompose, Composition, Made
@@ -79,11 +82,20 @@ class ProviderCall:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The size of the next window: `count` recipients, in turn; `slots`, of which `lull` stay empty."""
+    """The size of the next window: `count` recipients, in turn; `slots`, of which `lull` stay empty.
+
+    `least`: the units of the first message.
+    """
 
     count: int
     slots: int
     lull: int = 0
+    least: int = 1
+
+    @property
+    def units(self) -> int:
+        """Its units of the credential's quotas."""
+        return self.slots - self.lull
 
 
 @dataclass(slots=True)
@@ -111,6 +123,10 @@ class Lease:
     paused: bool = False
     refused: bool = False
     """A message was refused for the moment for its own sake: it needs time, however well the provider does."""
+    unused: Unused = NONE_UNUSED
+    """Units of quotas that were counted for it and that no call has used."""
+    full_until: int = 0
+    """Unix milliseconds; it ended since the credential's quota is used up until then."""
     held: bool = False
     """It ended since the provider had asked all to wait."""
     leave: bool = False
@@ -123,6 +139,10 @@ class Lease:
     """When addresses of the account were last suppressed, and unsubscribed, as that look has surely seen."""
     end: float = 0.0
     """Unix seconds by which the next window is to be claimed, or the lease to be ended: it runs out a margin later."""
+    closes: int = 0
+    """Unix milliseconds from which on no call may begin, for its hours; 0 before that is known."""
+    quiet: Mapping[str, str] = field(default_factory=dict)
+    """The account's quiet hours by which `closes` was found."""
     lost: bool = False
     """Another has taken it over."""
     unbegun: Ledger | None = None
@@ -141,6 +161,11 @@ class Lease:
         """Whether calls of windows that were claimed may still begin."""
         return self.job.state in ACTIVE and not (self.paused or self.leave or self.lost or self.cut_short)
 
+    @property
+    def last_begin(self) -> Seconds:
+        """The last moment at which a call may begin, Unix seconds: the last millisecond of its hours."""
+        return (self.closes - 1) / 1000 if self.closes else math.inf
+
     def wanted(self, rate: Pace) -> Wanted:
         """Return what the next window takes; its messages are made, since how long a text is decides about its slots.
 
@@ -152,7 +177,7 @@ class Lease:
         if shared is not None and shared.slots == 1:
             count = min(len(waiting), rate.window)
             return Wanted(count, count)
-        count = slots = lull = size = 0
+        count = slots = lull = size = least = 0
         before: Made | None = None
         for index in waiting[: rate.window]:
             made = self._message(index)
@@ -162,7 +187,16 @@ class Lease:
             if (slots and slots + made.slots + pause > rate.room) or (count and size > MAX_SIZE):
                 break
             count, slots, lull = count + 1, slots + made.slots, pause
-        return Wanted(count, slots + lull, lull)
+            least = least or made.slots
+        return Wanted(count, slots + lull, lull, least)
+
+    def counted(self, slots: Slots, units: int) -> None:
+        """Take in the units that a reservation has counted for it."""
+        self.unused = Unused(units, slots.counters)
+
+    def used(self, units: int) -> None:
+        """Take in that a call has used units; less than none if it was not begun after all."""
+        self.unused = replace(self.unused, units=max(0, self.unused.units - units))
 
     def parcels(self, claimed: Sequence[int], rate: Pace, most: Callable[[Content], int]) -> list[ProviderCall]:
         """Return the calls for a claimed window; recipients that cannot be sent to are settled without one.
@@ -281,6 +315,8 @@ class Lease:
         elif isinstance(outcome, Unknown):
             risk = self.job.policy.on_ambiguous is OnAmbiguous.FAIL_OVER
             self.results.append(Entry(index, attempt, Kind.RISKED if risk else Kind.UNKNOWN, "", outcome.reason))
+        elif isinstance(outcome, OverQuota):
+            self.requeued.append(index)
         elif isinstance(outcome, Throttled):
             self.requeued.append(index)
             self.throttled_until = max(self.throttled_until, int((now + outcome.retry_after) * 1000))

@@ -12,7 +12,7 @@ from shared.domain.jobs.details import LOST, Detail
 from shared.domain.jobs.job import DIGEST, MAIL, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
-from shared.domain.jobs.passes import PassContext, Past
+from shared.domain.jobs.passes import FullLane, PassContext, Past
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes import backoff
@@ -63,6 +63,7 @@ class Recovery:
         throttled_until: int = 0,
         leave: bool = False,
         throttled: bool = False,
+        full: FullLane | None = None,
         per_call: int = 0,
         chance: Chance = Chance.UNKNOWN,
         mailed: int = 0,
@@ -73,6 +74,7 @@ class Recovery:
             throttled_until: the provider asked to wait until then, Unix milliseconds.
             leave: the lane's breaker is open.
             throttled: the lane's provider took nothing and asked to wait.
+            full: what to do since the lane's quota is used up; None: it is not.
             chance: that of the next try; it is poor where `throttled`.
             per_call: the bound of its next calls, if there is a new one.
             mailed: attempts that a mail has had at its destination; 0: none, or it is no mail.
@@ -85,6 +87,7 @@ class Recovery:
             throttled_until=throttled_until,
             leave=leave,
             throttled=throttled,
+            full=full,
             per_call=per_call,
             pasts=self._pasts,
         )

@@ -20,12 +20,13 @@ from shared.domain.lanes.backoff import Chance
 from shared.domain.lanes.call_counters import CallCounters, Count
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import HORIZON, OWN_WAIT, Pace, Slots, pace
+from shared.domain.lanes.quotas import UNBOUNDED
 from shared.domain.times import Seconds
 from shared.engine.lane.access import LaneStores, ProviderAccess
 from shared.engine.lane.admission import Admission
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.calls import Calls, LeaseCalls
-from shared.engine.lane.checks import ClaimCheck
+from shared.engine.lane.checks import ClaimCheck, Rooms
 from shared.engine.lane.compose import Composition
 from shared.engine.lane.lease import Lease, ProviderCall, Wanted
 from shared.engine.lane.recovery import Recovery, mailed
@@ -76,7 +77,7 @@ class Sender:
         self._credential = credential
         self._leases = LEASES * (credential.workers + credential.express_workers)
         self._recovery = recovery
-        self._slot_client = SlotClient(stores.pacer, credential.id, clock)
+        self._slot_client = SlotClient(stores.pacer, credential.id, clock, credential.quotas)
         self._admission = Admission(
             credential.id,
             breaker_cache,
@@ -92,6 +93,7 @@ class Sender:
         self._pool = pool or ThreadPool()
         self._calls = Calls(access.provider, clock, access.call_timeout, self._pool, access.wire, access.messages)
         self._prepare = LatencyEstimate()
+        self._rooms = Rooms(stores, credential, self._slot_client, clock)
         self._starter = Starter(
             records=stores.records,
             ledgers=stores.ledgers,
@@ -101,6 +103,7 @@ class Sender:
             clock=clock,
             leases=self._leases,
             lease_margin=lease_margin,
+            waits=self._rooms.waits,
         )
         self._links = links
         self._glance = glance
@@ -175,6 +178,7 @@ class Sender:
     def _conclude(self, lease: Lease) -> PointerResult:
         """End a lease whose calls have ended."""
         self._call_counters.include(lease.count)
+        self._slot_client.give_back(lease.unused)
         self._release(lease)
         if lease.lost:
             return PointerResult.NOTHING
@@ -186,6 +190,7 @@ class Sender:
         """End a lease after a fault, once its calls have ended."""
         windows.drain()
         self._call_counters.include(lease.count)
+        self._slot_client.give_back(lease.unused)
         self._salvage(lease)
 
     def _load(self, ledger: Ledger) -> Lease | None:
@@ -238,7 +243,9 @@ class Sender:
             full = self._pace(lease)
             self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._chance)
             windows.wait(most=full.room)
-            rate = self._admission.narrow(full)
+            if self._is_full(lease):
+                return
+            rate = self._within(self._admission.narrow(full))
             wanted = lease.wanted(rate)
             until = min(lease.end, self._latest_start(rate, wanted, began=began, last=last))
             if self._clock.now() + HORIZON > until or self._ends(lease, wanted):
@@ -248,11 +255,9 @@ class Sender:
                 if self._refused(lease, slots, rate):
                     return
                 continue
+            lease.counted(slots, wanted.units)
             woken = self._record(lease, windows, slots.first - self._ahead(rate))
-            if self._cut(lease, full):
-                return
-            [control] = self._check.read([lease])
-            if not self._check.passes(lease, control):
+            if not self._may_claim(lease, full):
                 return
             rate = self._admission.narrow(full)  # the breaker may have opened or closed since
             count = min(wanted.count, rate.window)
@@ -265,6 +270,13 @@ class Sender:
             self._call(lease, windows, indices, rate, slots, deadline=min(last, ended))
             if self._cut(lease, full):
                 return
+
+    def _may_claim(self, lease: Lease, full: Pace) -> bool:
+        """Look, with slots at hand, whether the window may be claimed."""
+        if self._cut(lease, full):
+            return False
+        [control] = self._check.read([lease])
+        return self._check.passes(lease, control)
 
     def _finish(self, lease: Lease, windows: WindowCalls, spare: Callable[[], None]) -> None:
         """Wait for the answers that are still to come, and write what they say."""
@@ -311,8 +323,26 @@ class Sender:
     def _reserve(self, lease: Lease, rate: Pace, wanted: Wanted, until: Seconds) -> Slots:
         """Reserve the slots of a window."""
         return self._slot_client.reserve(
-            wanted.slots, rate, ahead=self._ahead(rate), until=until, job=lease.job.id, hint=lease.hint
+            wanted.slots,
+            rate,
+            ahead=self._ahead(rate),
+            until=until,
+            job=lease.job.id,
+            hint=lease.hint,
+            units=wanted.units,
+            least=wanted.least,
+            unused=lease.unused,
         )
+
+    def _is_full(self, lease: Lease) -> bool:
+        """Check whether the lane's quota is used up, as far as is known: a lease then takes no slots."""
+        lease.full_until = int(self._slot_client.full_until * 1000)
+        return lease.full_until > 0
+
+    def _within(self, rate: Pace) -> Pace:
+        """Return the pace of a window that takes no more units than are left of the lane's quotas."""
+        most = self._slot_client.most
+        return rate if most is None else replace(rate, window=min(rate.window, most), room=min(rate.room, most))
 
     def _ahead(self, rate: Pace) -> Seconds:
         """Return how long before its first slot a window is claimed."""
@@ -400,6 +430,8 @@ class Sender:
         if slots.switches is not None:
             lease.paused = slots.switches.paused
             return lease.paused
+        if slots.room is not UNBOUNDED and not slots.count:
+            return self._is_full(lease)  # else less than that is left: a smaller window is asked for
         lease.held = self._slot_client.held_until > self._clock.now()
         wait = 0.0 if lease.held else lease.spread(rate)
         lease.throttled_until = max(lease.throttled_until, int((slots.first - HORIZON + wait) * 1000))
@@ -460,7 +492,7 @@ class Sender:
 
     def _release(self, lease: Lease) -> None:
         released = self._end(lease)
-        if released is not None and not lease.paused:
+        if released is not None and not lease.paused and not self._rooms.stays(lease, released):
             self._recovery.point(lease.job, released)
 
     def _passing(self, lease: Lease) -> PassContext:
@@ -468,7 +500,8 @@ class Sender:
             lease.job.route,
             throttled_until=lease.throttled_until,
             leave=lease.leave,
-            throttled=lease.count.only_throttled or (lease.held and not lease.count.slots),
+            throttled=(lease.count.only_throttled and not lease.full_until) or (lease.held and not lease.count.slots),
+            full=self._rooms.full(lease),
             per_call=lease.per_call,
             chance=Chance.POOR if lease.refused else self._chance(),
             mailed=mailed(lease.job, lease.ledger),

@@ -1,5 +1,6 @@
 """The start of a lease: take the chunk's ledger, take over one whose worker died, or put the pointer off (L1)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 from typing import Final
@@ -37,6 +38,7 @@ class Starter:
     Args:
         leases: how many leases the credential's workers hold at the most.
         lease_margin: seconds that a lease is longer than its work.
+        waits: whether a job's messages wait for the lane's quota, so that no lease is needed.
     """
 
     def __init__(
@@ -50,7 +52,9 @@ class Starter:
         clock: Clock,
         leases: int,
         lease_margin: Seconds,
+        waits: Callable[[str], bool],
     ) -> None:
+        self._waits = waits
         self._records = records
         self._ledgers = ledgers
         self._lanes = lanes
@@ -71,7 +75,7 @@ class Starter:
         Returns:
             The ledger under the new lease, or the pointer's result if there is none.
         """
-        if job in self._resting and self._rests(job):
+        if self._waits(job) or (job in self._resting and self._rests(job)):
             return PointerResult.NOTHING
         for _ in range(2):
             now = self._clock.now()

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from shared.domain.jobs.outcomes import Outcome
+from shared.domain.jobs.outcomes import NotStarted, Outcome
 from shared.domain.lanes.pacing import Pace, Slots
 from shared.domain.times import Seconds
 from shared.engine.lane.admission import FULL, SHUT, Admission
 from shared.engine.lane.calls import LeaseCalls
-from shared.engine.lane.lease import Lease, ProviderCall, target
+from shared.engine.lane.lease import Lease, ProviderCall, Wanted, target
 from shared.engine.lane.slots import SlotClient
 from shared.engine.pool import Pending
 from shared.ports import Clock
@@ -150,12 +150,24 @@ class WindowCalls:
         lease, owner, rate = self._lease, self._lease.ledger.owner, self._rate
         self._admission.wait(owner, self._look)
         lease.leave = self._admission.shut(owner)
-        last = self._deadline - self._call_timeout
+        last = min(self._deadline - self._call_timeout, lease.last_begin)
         if lease.leave or self._clock.now() > last or self._is_refused(begun=True):
             return None
-        slots = self._slot_client.reserve(slots_for(self._again, rate), rate, ahead=0.001, until=last, job=lease.job.id)
+        wanted = wanted_for(self._again, rate)
+        slots = self._slot_client.reserve(
+            wanted.slots,
+            rate,
+            ahead=0.001,
+            until=last,
+            job=lease.job.id,
+            units=wanted.units,
+            least=wanted.least,
+            unused=lease.unused,
+        )
         if slots.switches is not None:
             lease.paused = slots.switches.paused
+        if slots.count:
+            lease.counted(slots, wanted.units)
         return slots if slots.count else None
 
     def _begin_each(self, parcels: Sequence[ProviderCall], slots: Slots) -> None:
@@ -163,7 +175,7 @@ class WindowCalls:
 
         The slot of a call that is late for it is burned, and so is one while admission is full. Once that is shut, or
         the provider has asked all to wait, no call begins. `empty` counts the slots of this reservation that hold
-        nothing: a message that counts as several needs some before it.
+        nothing: a message that counts as several needs some before it. No call begins outside of the job's hours.
         """
         parcels, self._again = [*self._again, *parcels], []
         position = empty = 0
@@ -187,8 +199,10 @@ class WindowCalls:
             if ticket == FULL:
                 self._again.append(parcel)
                 continue
+            self._lease.used(parcel.slots)
             try:
-                self._open.append((parcel, self._begin(parcel, ticket, at + late)))
+                latest = min(at + late, self._lease.last_begin)
+                self._open.append((parcel, self._begin(parcel, ticket, latest)))
             except Exception as fault:  # noqa: BLE001 - raised when what is known of the calls before it is recorded
                 self._fault = fault
                 self._ended(ticket, self._rate, ())
@@ -203,7 +217,8 @@ class WindowCalls:
         `begun`: whether a call of this window has. Each lease makes one, to find out what the provider takes now.
         """
         tried = begun or self._lease.count.slots > 0
-        return self._slot_client.outdated(self._rate) or (tried and self._slot_client.takes_none())
+        client = self._slot_client
+        return client.exceeded or client.outdated(self._rate) or (tried and client.takes_none())
 
     def _look(self, until: Seconds) -> None:
         self._keep()
@@ -221,6 +236,8 @@ class WindowCalls:
 
     def _record(self, parcel: ProviderCall, outcomes: list[Outcome] | None) -> None:
         """Record what a call came to; one that was not made, or was refused as a whole, leaves calls to be made."""
+        if outcomes is None or all(isinstance(x, NotStarted) for x in outcomes):
+            self._lease.used(-parcel.slots)
         if outcomes is None:
             self._again.append(parcel)
         else:
@@ -253,12 +270,12 @@ class WindowCalls:
             self._fault = self._fault or fault
 
 
-def slots_for(parcels: Sequence[ProviderCall], rate: Pace) -> int:
-    """Return the slots to reserve for calls that wait: for as many of them as fit a second, at least for the first."""
-    slots = lull = 0
+def wanted_for(parcels: Sequence[ProviderCall], rate: Pace) -> Wanted:
+    """Return what to reserve for calls that wait: for as many of them as fit a second, at least for the first."""
+    slots = lull = count = 0
     for parcel in parcels:
         pause = max(lull, parcel.lull(rate))
         if slots and slots + parcel.slots + pause > rate.room:
             break
-        slots, lull = slots + parcel.slots, pause
-    return slots + lull
+        slots, lull, count = slots + parcel.slots, pause, count + len(parcel.indices)
+    return Wanted(count, slots + lull, lull, parcels[0].slots if parcels else 0)

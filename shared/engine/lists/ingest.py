@@ -23,7 +23,7 @@ from shared.domain.lists.encodings import EncodingError
 from shared.domain.lists.header import FileCode
 from shared.domain.lists.ingest import Ingest, Skips
 from shared.domain.lists.rows import Position
-from shared.domain.lists.uploads import Checkpoint, Options, PackedChunk, UploadStep
+from shared.domain.lists.uploads import Options, PackedChunk, UploadStep
 from shared.domain.recipients.hashes import WIDTH
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import Millis, Seconds
@@ -41,6 +41,11 @@ LAST_SECONDS: Final = 20.0
 """Seconds before its end in which an invocation begins no other block; a quarter of its time where that is less."""
 JUNK: Final = 10_000
 """Rows after which a list is read no further if none has a valid recipient: other lists wait behind it."""
+MOST_JUNK: Final = 2_000_000
+"""Rows without a new recipient, blank ones included, that a list may have beyond as many as it has recipients.
+
+A sheet has 1,048,576 rows, and some programs write all of them.
+"""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -50,6 +55,7 @@ class Code(StrEnum):
     FILE_CHANGED = "file_changed"
     FILE_MISSING = "file_missing"
     NO_VALID_ROWS = "no_valid_rows"
+    TOO_MUCH_JUNK = "too_much_junk"
     INVALID_REGION = "invalid_region"
     UNKNOWN_CREDENTIAL = "unknown_credential"
     CAMPAIGN_GONE = "campaign_gone"
@@ -60,6 +66,7 @@ _DETAILS: Final = {
     Code.FILE_CHANGED: "The file was replaced while it was read.",
     Code.FILE_MISSING: "The file was removed before it was read.",
     Code.NO_VALID_ROWS: "None of its rows has a valid recipient.",
+    Code.TOO_MUCH_JUNK: "Too many of its rows are blank, invalid or repeated.",
     Code.INVALID_REGION: "There is no country of this code, so numbers without a country code cannot be read.",
     Code.UNKNOWN_CREDENTIAL: "The campaign's credential is no longer there.",
     Code.CAMPAIGN_GONE: "The campaign is no longer there.",
@@ -157,7 +164,7 @@ class _Reading(LeasedWork[Upload]):
         held = self.held
         rate = self._parts.settings.credential(held.credential).rate
         size = chunking.chunk_size(chunking.MAX_RECIPIENTS, 1, rate)
-        return Options(held.channel, held.region, held.drop_duplicates, size, held.column, held.strict)
+        return Options(held.channel, held.region, held.drop_duplicates, size, held.column, held.strict, held.zones)
 
     def _read(self, options: Options) -> WorkResult:
         held, mark = self.held, self.held.checkpoint
@@ -172,15 +179,18 @@ class _Reading(LeasedWork[Upload]):
             if rows.fault:
                 break
             self._save(step)
-            if (ended := self._before_its_end(step.checkpoint)) is not None:
+            if (ended := self._before_its_end(rows)) is not None:
                 return ended
         return self._finish(rows)
 
-    def _before_its_end(self, here: Checkpoint) -> WorkResult | None:
+    def _before_its_end(self, rows: Ingest) -> WorkResult | None:
         """End a list of junk or of blank rows, or hand it over if there is no time left; None: read on."""
-        seen = here.counts.rows + here.position.blanks
-        if seen >= JUNK and not here.counts.accepted:
+        seen, accepted = rows.seen
+        if seen >= JUNK and not accepted:
             return self._fail(Code.NO_VALID_ROWS, f"None of its first {seen:,} rows has a valid recipient.")
+        if seen - accepted > MOST_JUNK + accepted:
+            detail = f"Of its first {seen:,} rows, {accepted:,} have a new recipient; the others are blank or unusable."
+            return self._fail(Code.TOO_MUCH_JUNK, detail)
         if self._parts.clock.now() > self.stop and not self.held.starts:  # else the next would begin here again
             return self._hand_over()
         return None
@@ -237,7 +247,7 @@ class _Reading(LeasedWork[Upload]):
 
     def _hand_over(self) -> WorkResult:
         self.rest(0)
-        self._parts.queue.send([ingest(self.held.campaign, self.held.id)])
+        self._parts.queue.send([ingest(self.held.campaign, self.held.id)], group=self.held.account)
         return WorkResult.HANDED_OVER
 
     def _fail(self, code: str, detail: str = "") -> WorkResult:

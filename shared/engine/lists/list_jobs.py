@@ -7,9 +7,11 @@ from typing import Final
 
 from shared.contracts import Settings
 from shared.domain.audit import SYSTEM
+from shared.domain.campaigns.approval import PendingApproval
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content, Mailbox
+from shared.domain.hours.hours import begin_of
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import COUNT_KEYS, JobState
@@ -26,9 +28,10 @@ class Order:
 
     Attributes:
         rate: messages per second, None for the credential's.
-        not_before: Unix milliseconds, 0 for now.
+        not_before: Unix milliseconds, 0 for now. The campaign's hours may let it begin later.
         idempotency_key: the client's, or empty; `fingerprint`: hash of the request, for the key.
         by: the actor, for the audit log.
+        person: the id of the person that the actor is; empty: it is a key.
     """
 
     rate: float | None = None
@@ -36,6 +39,7 @@ class Order:
     idempotency_key: str = ""
     fingerprint: str = ""
     by: str = SYSTEM
+    person: str = ""
 
 
 def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: Millis, order: Order) -> Job:
@@ -48,7 +52,9 @@ def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: Millis, 
     checkpoint, skipped = upload.checkpoint, sum((upload.skipped or {}).values())
     if checkpoint is None:
         raise ValueError("a list that was not read is no job")
-    accepted = checkpoint.counts.accepted
+    accepted, asked = checkpoint.counts.accepted, max(now, order.not_before)
+    hours = campaign.hours.among(checkpoint.zones) if campaign.hours is not None else None
+    begin = begin_of(hours, asked)
     return replace(
         stand_in(campaign, settings, upload.id, now),
         total=accepted,
@@ -57,7 +63,9 @@ def job_of(campaign: Campaign, upload: Upload, settings: Settings, now: Millis, 
         counts=dict.fromkeys(COUNT_KEYS, 0) | {"queued": accepted - skipped, "skipped": skipped},
         duplicates=checkpoint.counts.duplicates,
         rate=order.rate,
-        not_before=order.not_before,
+        not_before=begin if begin > now else 0,
+        rests_until=begin if begin > asked else 0,
+        hours=hours,
         created_by=order.by,
     )
 
@@ -110,6 +118,20 @@ def content_of(campaign: Campaign, unsubscribe: str) -> Content:
         unsubscribe=unsubscribe if campaign.unsubscribe and channel.offers_links else "",
         speech=message.speech,
     )
+
+
+def waiting_answer(campaign: Campaign, upload: Upload, asked: PendingApproval) -> str:
+    """Return the JSON that a send is answered with whose list waits for approval."""
+    body: Mapping[str, object] = {
+        "campaign_id": campaign.id,
+        "job_id": upload.id,
+        "state": "WAITING",
+        "recipients": asked.rows,
+        "skipped": asked.skipped,
+        "waiting_for": "approval",
+        "approval_id": asked.id,
+    }
+    return json.dumps(body, separators=(",", ":"))
 
 
 def answer_of(job: Job) -> str:

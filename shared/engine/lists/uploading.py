@@ -242,7 +242,7 @@ class Uploading:
 
     def _tell(self, upload: Upload) -> None:
         try:
-            self._queue.send([ingest(upload.campaign, upload.id)])
+            self._queue.send([ingest(upload.campaign, upload.id)], group=upload.account)
         except Retriable:  # the list is taken: the sweeper sends the message
             _LOG.warning("ingest not asked for", extra={"upload": upload.id})
 
@@ -269,6 +269,7 @@ class Uploading:
             sheet=rules.sheet,
             encoding=rules.encoding,
             keep_hidden=rules.keep_hidden,
+            zones=campaign.hours is not None and campaign.hours.by_recipient,
         )
 
     def _now(self) -> int:
@@ -291,7 +292,7 @@ class Reminder:
     def _remind(self, campaign: str, upload: str) -> None:
         found = self.uploads.get(campaign, upload)
         if found is not None and found.state in UNREAD and found.until <= self.clock.now() * 1000:
-            self.queue.send([ingest(campaign, upload)])
+            self.queue.send([ingest(campaign, upload)], group=found.account)
 
 
 def as_csv(rows: Sequence[Mapping[str, str]]) -> bytes:

@@ -20,6 +20,8 @@ from shared.domain.mails.retry import MAIL_POLICY
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
 from shared.ports import Acceptances, Clock, Idempotency, Lanes, Mails, Mismatch, Replay, Retriable, Stored
 
+_SYSTEMS: Final = ("", SYSTEM)
+"""Makers of mails that no account has asked for: reports to senders, which no limit of a day holds back."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -73,24 +75,28 @@ class MailQueuer:
             The mail as it is stored; None: it has moved on, and this call has queued nothing.
 
         Raises:
+            Decline: a limit of its account would be exceeded.
             Retriable: nothing is queued; the call may be repeated.
         """
         finished = asked.content.finished
         if finished is None:
             raise ValueError("a mail has finished bytes")
         self._note(asked.mail)
-        made = self._acceptor.prepare(_request(asked))
+        request = _request(asked)
+        made = self._acceptor.prepare(request)
         new = committed(asked.mail, job=made.job.id, content=finished.name, size=finished.size)
         new = replace(new, version=1) if asked.new else new
+        charge = self._acceptor.charge(request) if asked.mail.by not in _SYSTEMS else None
         stored = self._mails.commit(None if asked.new else asked.mail, new, made, asked.content, key)
         if not isinstance(stored, Stored):
+            self._acceptor.give_back(charge)
             return stored
         self._point(made)
         return new
 
     def _note(self, mail: StoredMail) -> None:
         """Note in the audit log whose mail this is; reports to senders are the system's."""
-        if self._acceptances is not None and mail.by not in ("", SYSTEM):
+        if self._acceptances is not None and mail.by not in _SYSTEMS:
             self._acceptances.note(mail.namespace, Act.MAILS_ACCEPTED, mail.by, mail.by)
 
     def _point(self, made: PreparedJob) -> None:
@@ -124,5 +130,6 @@ def _request(asked: OutgoingMail) -> BatchRequest:
         name=mail.id,
         by=mail.by,
         kind=MAIL,
+        labels=mail.labels,
         due=tuple(x.schedule.at for x in asked.destinations),
     )

@@ -9,6 +9,7 @@ from shared.contracts import MAIL_CONTENTS, Settings
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Content, Finished, Mailbox
 from shared.domain.ids import new_id
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.outcomes import NOT_A_GUEST
 from shared.domain.mails.destination import MAX_METADATA
 from shared.domain.mails.envelope import NULL, return_path
@@ -19,8 +20,8 @@ from shared.domain.namespaces import namespace
 from shared.domain.recipients.addresses import Address, Invalid
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import PAST, Millis
-from shared.engine.intake.addresses import address_of, check_sender, misleading
-from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, none_left
+from shared.engine.intake.addresses import LeftOutRecipient, address_of, check_sender, misleading, none_left
+from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.engine.intake.routes import mail_route
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.ports import (
@@ -80,6 +81,7 @@ class AskedMail:
         until: when it expires, Unix milliseconds; 0: as late as it may.
         by: the actor.
         size: bytes of the content that is uploaded, 0: not known.
+        labels: its owner's reference and tags.
     """
 
     account: str
@@ -89,6 +91,7 @@ class AskedMail:
     until: Millis = 0
     by: str = ""
     size: int = 0
+    labels: Labels = NO_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +199,7 @@ class MailService:
             raise Decline("etag_mismatch") from None
         content = _content(mail, found, finished)
         skip = self._skipped(mail, destinations)
-        queued = self._queuer.queue(OutgoingMail(mail, content, destinations, route, skip=skip), None)
+        queued = self._queued(OutgoingMail(mail, content, destinations, route, skip=skip), finished, None)
         if isinstance(queued, StoredMail):
             return queued
         self._files.remove(finished.name)
@@ -225,13 +228,23 @@ class MailService:
         finished = self._stored(mail, body)
         content = _content(mail, found, finished)
         asked_for = OutgoingMail(mail, content, destinations, route, new=True, skip=skip)
-        queued = self._queuer.queue(asked_for, answer(mail))
+        queued = self._queued(asked_for, finished, answer(mail))
         if isinstance(queued, StoredMail):
             return queued
         self._files.remove(finished.name)
         if queued is None:
             raise Retriable("the mail was not queued")
         return queued
+
+    def _queued(
+        self, asked: OutgoingMail, finished: Finished, key: Idempotency | None
+    ) -> StoredMail | Replay | Mismatch | None:
+        """Queue a mail; the content of one that a limit of the day keeps out is removed."""
+        try:
+            return self._queuer.queue(asked, key)
+        except Decline:
+            self._files.remove(finished.name)
+            raise
 
     def _committed(self, names: Sequence[str]) -> list[str]:
         """Return those mails whose content is said to be there."""
@@ -289,7 +302,7 @@ class MailService:
             now=now,
             until=asked.until,
         )
-        return mail, destinations
+        return replace(mail, reference=asked.labels.reference, tags=asked.labels.tags), destinations
 
     def _destinations(self, asked: AskedMail, now: Millis, until: Millis) -> list[NewDestination]:
         out: list[NewDestination] = []
@@ -316,9 +329,11 @@ class MailService:
             codes |= dict.fromkeys(self._unwanted.check(mail.namespace, keys, reach=reach), reach.code)
         codes |= dict.fromkeys(self._unwanted.strangers(mail.namespace, keys), NOT_A_GUEST)
         if len(codes) == len(keys):
-            raise none_left(
-                "destinations", "destination", [(x.address, codes[x.address.lower()]) for x in destinations]
-            )
+            left = [
+                LeftOutRecipient(f"destinations.{i}.address", x.address, codes[key], key)
+                for i, (x, key) in enumerate(zip(destinations, keys, strict=True))
+            ]
+            raise none_left(left, self._unwanted, mail.namespace, EMAIL.name, field="destinations")
         return codes
 
     def _checked(self, mail: StoredMail, blocks: Iterable[bytes]) -> MessageFacts:

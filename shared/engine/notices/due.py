@@ -29,6 +29,7 @@ from shared.domain.notices.times import MINUTE_MS, run_end
 from shared.domain.recipients.suppressions import reaches
 from shared.domain.times import Seconds
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
+from shared.engine.intake.declined import Decline
 from shared.engine.notices.texts import CHANNELS, NoticeText
 from shared.engine.notices.words import NOTICE_VALUE, NoticeWords
 from shared.ports import Clock, Lanes, Notices, Notifiers, Records, Retriable, RunStarts
@@ -240,25 +241,43 @@ class DueNotices:
 
     def _run(self, kind: _Kind, planned: Sequence[_Planned]) -> None:
         """Accept one job for notices; those that have changed are left out, and the others start over."""
-        left = self._wanted(kind, planned)
+        left: Sequence[_Planned] = self._wanted(kind, planned)
         for _ in range(TRIES):
             if not left:
                 return
-            made = self._acceptor.prepare(self._request(kind, left))
+            request = self._request(kind, left)
+            try:
+                charge = self._acceptor.charge(request)
+            except Decline as found:
+                left = self._afforded(left, found)
+                continue
+            made = self._acceptor.prepare(request)
             job = made.job.id
             moves = [(x.notice, rules.begun(x.notice, job, i, x.method)) for i, x in enumerate(left)]
             changed = self._starts.begin(made, _content(kind), moves)
             if not changed:
                 self._point(made)
                 return
+            self._acceptor.give_back(charge)
             left = [x for x in left if x.notice.uuid not in changed]
 
+    def _afforded(self, planned: Sequence[_Planned], found: Decline) -> Sequence[_Planned]:
+        """Return the first notices, about as many as a limit of the day takes yet. The others wait for the next day."""
+        excess = found.declined.excess
+        if excess is None:
+            raise found
+        fit = min(len(planned) - 1, len(planned) * max(0, excess.limit - excess.used) // excess.asked)
+        for x in planned[fit:]:
+            self._notices.write(x.notice, rules.held(x.notice, excess.resets_at, self._now()))
+        return planned[:fit]
+
     def _wanted(self, kind: _Kind, planned: Sequence[_Planned]) -> list[_Planned]:
-        """Leave out whose number is suppressed: the notice ends without a run."""
+        """Leave out numbers that are suppressed, or of a country that is not allowed: the notice ends without a run."""
         now = self._now()
         heeded = reaches(CHANNELS[kind.method], unsubscribable=False)
         numbers = {x.recipient.key for x in planned}
-        refused = self._records.suppressed(kind.notifier.namespace, numbers, heeded)
+        refused = set(self._records.suppressed(kind.notifier.namespace, numbers, heeded))
+        refused |= set() if kind.notifier.test else self._acceptor.barred(kind.notifier.account, numbers)
         for x in planned:
             if x.recipient.key in refused:
                 self._notices.write(x.notice, rules.failed(x.notice, Failure.PERMANENT, now))

@@ -6,6 +6,7 @@ from typing import Final
 
 from shared.contracts import Settings
 from shared.domain.audit import Act, audited
+from shared.domain.hours.zones import is_zone
 from shared.domain.notices.notifier import (
     CHANNELS,
     MAX_CONFLICT_TRIES,
@@ -14,7 +15,6 @@ from shared.domain.notices.notifier import (
     Notifier,
     PasswordHash,
     is_name,
-    is_zone,
     new_id_space,
     new_password,
     password_digest,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from json import dumps
 
+from shared.domain.hours.zones import SECOND_MS
 from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.updates import (
     LOG_DAYS,
@@ -15,7 +16,6 @@ from shared.domain.notices.updates import (
     read_range,
     settled,
 )
-from shared.domain.notices.zones import SECOND_MS
 from shared.domain.times import DAY_MS
 from shared.ports import Clock, UpdateLog
 

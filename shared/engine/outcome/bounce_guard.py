@@ -1,5 +1,6 @@
-"""The bounce guard at work: it stops a campaign's open jobs, each with an entry in the audit log and an event."""
+"""The bounce guard at work: it stops batches and campaigns' open jobs, each with an audit entry and an event."""
 
+import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,14 +10,15 @@ from shared.domain.audit import SYSTEM, Event
 from shared.domain.campaigns import bounce_guard as rules
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import TRANSITIONS, Change
-from shared.ports import Clock, Lists, Records
+from shared.ports import BouncingDays, Clock, Lists, Records, Retriable
 
 STOPPED = "job.stopped"
 """The kind of event."""
 BELIEVED_S: Final = 15.0
 """Seconds for which the counts of a campaign's other jobs are believed: two reads in that time, not two a fold."""
 KNOWN: Final = 256
-"""Campaigns whose counts a process remembers."""
+"""Campaigns whose counts a process remembers, and days that it has told of."""
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,12 @@ class _Inspection:
 
 
 class BounceGuard:
-    """Stops campaigns. A second check changes nothing: a stop and its audit event are one transaction."""
+    """Stops campaigns and batches. A second check changes nothing: a stop and its audit event are one transaction."""
 
-    def __init__(self, *, records: Records, lists: Lists, clock: Clock) -> None:
+    def __init__(self, *, records: Records, lists: Lists, clock: Clock, bouncing: BouncingDays | None = None) -> None:
+        """`bouncing`: tells accounts whose single messages bounce; None: nothing does."""
+        self._bouncing = bouncing
+        self._told: set[tuple[str, str, str]] = set()
         self._records = records
         self._lists = lists
         self._clock = clock
@@ -39,6 +44,8 @@ class BounceGuard:
     def check(self, job: Job) -> bool:
         """Stop all open jobs of a job's campaign on its credential if too many of the campaign's messages have bounced.
 
+        A batch is judged, and stopped, by itself.
+
         Args:
             job: as just read. Its own counts are exact. Those of the campaign's other jobs may be some seconds old, but
                 before anything is stopped they are read again.
@@ -46,15 +53,37 @@ class BounceGuard:
         Returns:
             Whether this call stopped the job itself.
         """
-        if not job.campaign or job.guard_off:
+        if rules.is_single(job):
+            self._look_at_day(job)
+        if not rules.watches(job):
             return False
-        counts = self._counts(job)
+        counts = self._counts(job) if job.campaign else job.counts
         if not rules.trips(counts):
             return False
         stopped = self._stop(job, job, counts)
         for other in self._others(job):
             self._stop(other, job, counts)
         return stopped
+
+    def _look_at_day(self, job: Job) -> None:
+        """Tell the account if too many of the day's single messages have bounced; once a day. Nothing is stopped.
+
+        A fault is logged: the next message that bounces has the day looked at again.
+        """
+        place = job.account, job.day, job.channel
+        if self._bouncing is None or not job.counts["bounced"] or place in self._told:
+            return
+        try:
+            day = self._bouncing.of(job, int(self._clock.now() * 1000))
+            if not day.trips:
+                return
+            self._bouncing.note(day)
+        except Retriable:
+            _LOG.warning("bounces of single messages not told", extra={"account": job.account})
+            return
+        if len(self._told) >= KNOWN:
+            self._told.clear()
+        self._told.add(place)
 
     def _counts(self, job: Job) -> Mapping[str, int]:
         """Return the counts of all jobs of a job's campaign together; those that trip the guard are as of now."""
@@ -87,12 +116,12 @@ class BounceGuard:
                         yield other
 
     def _stop(self, job: Job, because: Job, counts: Mapping[str, int]) -> bool:
-        """Stop a job, if it can be, because of the results of `because` and of the campaign, whose counts are given."""
+        """Stop a job, if it can be, because of the results of `because`. `counts`: of the campaign, or of the batch."""
         if job.state not in TRANSITIONS[Change.STOP][0]:
             return False
         now = int(self._clock.now() * 1000)
         told: dict[str, str | int] = {
-            "campaign": job.campaign,
+            **({"campaign": job.campaign} if job.campaign else {}),
             "reason": StopReason.BOUNCE_GUARD.value,
             "because_of": because.id,
             "bounced": counts["bounced"],

@@ -1,7 +1,7 @@
 """Logging: released ledgers' figures go into their job and the day's stats once; a finished job is closed (J2, J3)."""
 
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -17,7 +17,7 @@ from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, RESTING, Change, JobSt
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.announcer import Announcing, Silent
 from shared.engine.outcome.bounce_guard import BounceGuard
-from shared.ports import ENDS, FOLDS, Clock, Lists, Records, Retriable
+from shared.ports import ENDS, FOLDS, BouncingDays, Clock, Lists, Records, Retriable
 
 _LOG: Final = logging.getLogger(__name__)
 ROUNDS: Final = 3
@@ -26,7 +26,8 @@ rest."""
 RACES: Final = 20
 """How often a fold starts over when others write its ledgers meanwhile."""
 KNOWN_JOBS: Final = 256
-_UNKNOWN: Final = COUNT_KEYS.index("unknown")
+_READ_BY_LOG: Final = ("unknown", "queued", "skipped")
+"""Counts that LOG reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +88,20 @@ class Logger:
         recovery: Recovery,
         clock: Clock,
         announcer: Announcing | None = None,
+        bouncing: BouncingDays | None = None,
     ) -> None:
-        """`announcer`: what webhooks hear of changes from; None: there are no webhooks."""
+        """Make it.
+
+        Args:
+            announcer: what webhooks hear of changes from; None: there are no webhooks.
+            bouncing: tells accounts whose single messages bounce; None: nothing does.
+        """
         self._announcer = announcer or Silent()
         self._records = records
         self._ledgers = ledgers
         self._recovery = recovery
         self._clock = clock
-        self._guard = BounceGuard(records=records, lists=lists, clock=clock)
+        self._guard = BounceGuard(records=records, lists=lists, clock=clock, bouncing=bouncing)
         self._known: OrderedDict[str, Job] = OrderedDict()
 
     def fold(self, ledger: Ledger) -> Folded:
@@ -294,7 +301,7 @@ class Logger:
                 continue
             if _stays(job, hint=hint):
                 return job
-            verdict, unknown = self._settle(job)
+            verdict, exact = self._settle(job)
             if verdict is _Verdict.WAIT:
                 return job
             if verdict is _Verdict.CHANGED:
@@ -302,7 +309,7 @@ class Logger:
             finished = self._finished(job)
             if finished is None:
                 continue
-            logged = self._log(replace(finished, counts={**finished.counts, "unknown": unknown}))
+            logged = self._log(replace(finished, counts={**finished.counts, **exact}))
             if logged.state is JobState.LOGGED:
                 return logged
         return None
@@ -314,29 +321,29 @@ class Logger:
         changed = self._records.change(job, Change.FINISH, self._now(), strict=True)
         return changed.job if changed.won else None
 
-    def _settle(self, job: Job) -> "tuple[_Verdict, int]":
-        """Read all ledgers, after the job; take over what needs it. Returns how many messages are of unknown fate.
+    def _settle(self, job: Job) -> "tuple[_Verdict, Mapping[str, int]]":
+        """Read all ledgers, after the job; take over what needs it. Returns the counts of LOGGED, also unfolded ones.
 
         CLEAN means that the job may move on if its version is still the one read. Figures that are not folded do not
         prevent that: they are as exact afterwards, and feedback would bring new ones all the time. Those that are in no
         stats do: nothing comes back for them.
         """
-        verdict, unknown = _Verdict.CLEAN, 0
+        verdict, found = _Verdict.CLEAN, Counter[str]()
         for x in self._ledgers.read_all(job.id):
             current = x
             if x.status is LedgerStatus.BUSY:
                 taken = self._recovery.take_over(job, x)
                 if taken is None:
-                    return _Verdict.WAIT, 0
+                    return _Verdict.WAIT, {}
                 current = taken
                 verdict = _Verdict.CHANGED
             if current.status is LedgerStatus.IDLE and job.state is not JobState.STOPPED:
-                return _Verdict.WAIT, 0
+                return _Verdict.WAIT, {}
             if current.uncounted:
                 self.add(job, [current])
                 verdict = _Verdict.CHANGED
-            unknown += rules.histogram(current.cells)[_UNKNOWN]
-        return verdict, unknown
+            found.update(dict(zip(COUNT_KEYS, rules.histogram(current.cells), strict=True)))
+        return verdict, {name: found[name] for name in _READ_BY_LOG}
 
     def _log(self, job: Job) -> Job:
         changed = self._records.change(job, Change.LOG, self._now(), strict=True)
@@ -367,8 +374,12 @@ class _Verdict(Enum):
 
 
 def _ends(ledger: Ledger, job: Job) -> bool:
-    """Check whether a ledger is a job's only one, and its fold may end the job."""
-    return job.chunks == 1 and ledger.status is LedgerStatus.DONE and job.state in ACTIVE
+    """Check whether a ledger is a job's only one, and its fold may end the job.
+
+    That fold makes a job LOGGED that shares its credential. If the job holds a part of limits, it needs a LOG.
+    """
+    held = job.charge and not job.exclusive
+    return job.chunks == 1 and ledger.status is LedgerStatus.DONE and job.state in ACTIVE and not held
 
 
 def _stays(job: Job, *, hint: bool) -> bool:

@@ -23,6 +23,7 @@ from shared.domain.lanes.switches import AS_DECLARED
 from shared.domain.times import Seconds
 from shared.engine.lane.access import CALL_TIMEOUT, LaneStores
 from shared.engine.lane.breaker_cache import BreakerCache
+from shared.engine.lane.checks import openings
 from shared.engine.lane.compose import CannotCompose, Composition
 from shared.engine.lane.lease import target
 from shared.engine.lane.send import MARGIN
@@ -105,7 +106,8 @@ class Resolution:
 
         Two lookups at once change nothing: a lookup reads, and a call under its key is the same call. Some providers
         accept a message when they are asked about it. These are not asked about messages that may not be sent now. Such
-        messages are of a stopped or paused job, or to a recipient who was suppressed or has unsubscribed since. A
+        messages are of a stopped or paused job, or outside of its hours, or to a recipient who was suppressed or has
+        unsubscribed since. A
         provider that is paused, or whose breaker is open, is not asked until the next look.
 
         Args:
@@ -225,7 +227,10 @@ class Resolution:
         control = self._records.control(job.id, job.account, test=job.test)
         if control.job is None or control.job.stopped or control.paused:
             return False
-        if 0 < loaded.chunk.recipients[index].not_after < self._clock.now() * 1000:
+        now = int(self._clock.now() * 1000)
+        if 0 < loaded.chunk.recipients[index].not_after < now:
+            return False
+        if not all(x.is_open(now) for x in openings(job, loaded.chunk.zone, control.quiet)):
             return False
         heeded = heeds(loaded.job, loaded.content)
         latest, content = control.suppressed_at, loaded.content

@@ -78,7 +78,7 @@ class Archiver:
 
     def _ask(self, found: Export | None, new: Export, now: Millis) -> None:
         if self.exports.save(found, replace(new, until=now + LOST_MS)):
-            self.queue.send([message(new.id)])
+            self.queue.send([message(new.id)], group=new.account)
 
     def _now(self) -> int:
         return int(self.clock.now() * 1000)

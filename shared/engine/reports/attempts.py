@@ -12,6 +12,7 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST, RECIPIENT, Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from shared.domain.recipients.suppressions import CODES
+from shared.domain.spending.limits import BARRED
 from shared.domain.times import Millis
 
 
@@ -23,7 +24,7 @@ class AttemptFate(StrEnum):
     FAILED = "failed"
 
 
-LEFT_OUT: Final = frozenset({*CODES.values(), NOT_A_GUEST, ERASED})
+LEFT_OUT: Final = frozenset({*CODES.values(), NOT_A_GUEST, BARRED, ERASED})
 """The codes of recipients that were skipped before a claim."""
 _ERRORS: Final[Mapping[Cell, str | None]] = {
     Cell.WITHDRAWN: "withdrawn",

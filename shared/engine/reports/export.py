@@ -15,11 +15,14 @@ from typing import Final
 
 from shared.contracts import export as message
 from shared.domain import exports as sheet
+from shared.domain.content.personal import PERSONAL
 from shared.domain.exports import AGAIN_MS, GIVEN_UP, Export, ExportState, guard
 from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
+from shared.domain.jobs.labels import as_json
 from shared.domain.jobs.outcomes import ERASED
+from shared.domain.lanes.meanings import meaning_of
 from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.engine.reports.message_log import LogLine, MessageLog
 from shared.engine.work import LeasedWork, LeaseLost, WorkResult
@@ -73,7 +76,7 @@ class ExportService:
             else:
                 new = begin(export, account, jobs, now, found.version + 1)
             if self._exports.save(found, new):
-                self._queue.send([message(export)])
+                self._queue.send([message(export)], group=account)
                 return new
         raise Retriable("exports: busy")
 
@@ -98,6 +101,7 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: 
         until=now + LEASE_MS,
         file=file,
         later=True,
+        last=True,
         version=version,
     )
 
@@ -185,7 +189,7 @@ class _Making(LeasedWork[Export]):
     def _write_parts(self) -> bool:
         """Write part after part; False if the time was over before the last."""
         held = self.held
-        buffer = [] if held.parts else [sheet.header(held.columns, later=held.later)]
+        buffer = [] if held.parts else [sheet.header(held.columns, later=held.later, last=held.last)]
         size = sum(map(len, buffer))
         place = {"job": held.job, "chunk": held.chunk, "done": held.done, "rows": held.rows}
         for index, number, data, count in self._chunks():
@@ -228,7 +232,8 @@ class _Making(LeasedWork[Export]):
             recipient: with the list's own values.
         """
         own = [guard(recipient.values.get(c, "")) for c in self.held.columns]
-        return [*_cells(job, line), *own, *(_later(line) if self.held.later else ())]
+        behind = [*(_later(line) if self.held.later else ()), *(_last(line) if self.held.last else ())]
+        return [*_cells(job, line), *own, *behind]
 
     def _job(self, index: int) -> Job:
         job = self._parts.records.job(self.held.jobs[index])
@@ -246,7 +251,7 @@ class _Making(LeasedWork[Export]):
         while (chunk := self._parts.records.chunk(name, number)) is not None:
             known = next((r.values for r in chunk.recipients if r.skip != ERASED), None)
             if known is not None:
-                return known
+                return [name for name in known if name != PERSONAL]
             number += 1
         if not number:
             raise _Gone
@@ -254,7 +259,7 @@ class _Making(LeasedWork[Export]):
 
     def _hand_over(self) -> WorkResult:
         self.save(owner="")
-        self._parts.queue.send([message(self.held.id)])
+        self._parts.queue.send([message(self.held.id)], group=self.held.account)
         return WorkResult.HANDED_OVER
 
     def _end(self, state: ExportState, code: str = "") -> WorkResult:
@@ -268,6 +273,14 @@ class _Making(LeasedWork[Export]):
 def _later(line: LogLine) -> list[str]:
     times = [_time(x) if x else "" for x in (line.sent_at_ms, line.delivered_at_ms)]
     return [*times, guard(line.error_detail)]
+
+
+def _last(line: LogLine) -> list[str]:
+    """Return the code in words, and what a message's owner calls it; tags and metadata as JSON."""
+    labels = line.labels
+    tags = as_json(labels.tags) if labels.tags else ""
+    own = [guard(labels.reference), guard(tags), guard(as_json(dict(labels.metadata))) if labels.metadata else ""]
+    return [meaning_of(line.error or ""), *own]
 
 
 def _cells(job: str, line: LogLine) -> list[str | int]:

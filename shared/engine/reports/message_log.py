@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shared.contracts import FEEDBACK_TIMEOUT
+from shared.domain.characters.invisible import seen
+from shared.domain.content.personal import labels_of
 from shared.domain.ids import message_id
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import Job, public_counts
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.retries import repeatable
@@ -41,6 +44,7 @@ class LogLine:
         may_duplicate: there was another attempt after one that may have arrived.
         unacknowledged: accepted by a provider that has sent no result for too long.
         error_detail: the provider's text to `error`; empty if it gave none, or the error is ours.
+        labels: what its owner calls it.
     """
 
     message: str
@@ -54,6 +58,22 @@ class LogLine:
     may_duplicate: bool = False
     unacknowledged: bool = False
     error_detail: str = ""
+    labels: Labels = NO_LABELS
+
+    @property
+    def reference(self) -> str:
+        """Its batch's name in the owner's own system; empty: none."""
+        return self.labels.reference
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """The owner's words for it."""
+        return self.labels.tags
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The owner's own data: the batch's, and the recipient's in place of those of the same names."""
+        return self.labels.metadata
 
     @property
     def sent_at_ms(self) -> Millis:
@@ -100,6 +120,7 @@ class Filter:
         credential: one of its attempts was by this one.
         fate: that attempt has this result, or any attempt if no credential is named.
         skip: the code for which its list never sends to the recipient.
+        lacks: a variable of which the recipient's value is missing, or shows nothing.
     """
 
     states: frozenset[MessageState] = field(default_factory=frozenset)
@@ -108,6 +129,7 @@ class Filter:
     credential: str = ""
     fate: AttemptFate | None = None
     skip: str = ""
+    lacks: str = ""
 
     def wants(self, cell: Cell) -> bool:
         """Tell whether a cell's state allows for its line to be wanted."""
@@ -118,12 +140,22 @@ class Filter:
     @property
     def narrow(self) -> bool:
         """True if not every line is wanted."""
-        return bool(self.states or self.statuses or self.recipient or self.skip or self.of_attempts)
+        return bool(self.states or self.statuses or self.of_recipient or self.of_attempts)
+
+    @property
+    def of_recipient(self) -> bool:
+        """True if a line depends on what the list says of its recipient."""
+        return bool(self.recipient or self.skip or self.lacks)
 
     @property
     def of_attempts(self) -> bool:
         """True if a line depends on its attempts, which are in details: a chunk with candidates costs their read."""
         return bool(self.credential or self.fate)
+
+    def of(self, one: Recipient) -> bool:
+        """Tell whether a recipient's line can be wanted."""
+        named = self.recipient in ("", one.key) and self.skip in ("", one.skip)
+        return named and not (self.lacks and seen(one.values.get(self.lacks, "")))
 
     def admits(self, attempt: Attempt) -> bool:
         """Tell whether a message is wanted for this attempt."""
@@ -275,8 +307,7 @@ def _chunks(job: Job, wanted: Filter) -> int:
 
 def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[int]:
     for i in range(start, len(chunk.recipients)):
-        one = chunk.recipients[i]
-        if wanted.wants(ledger.cell(i)[0]) and wanted.recipient in ("", one.key) and wanted.skip in ("", one.skip):
+        if wanted.wants(ledger.cell(i)[0]) and wanted.of(chunk.recipients[i]):
             yield i
 
 
@@ -330,6 +361,7 @@ def _line(
         may_duplicate=any(n not in by_number or doubtful(by_number[n]) for n in range(1, number)),
         unacknowledged=late and state is Cell.SENT,
         error_detail=detail_of(attempts, recipient.address) if error else "",
+        labels=labels_of(job, recipient.values),
     )
 
 

@@ -44,10 +44,10 @@ class Pointing:
         self._lock = threading.Lock()
 
     def hold(self, account: str, lane: str) -> Hold:
-        """Return whether an account's work on a lane is held back."""
+        """Return whether an account's work on a lane is held back; a lane whose quota is used up is."""
         key = (account, lane)
         if key not in self._held:
-            self._held[key] = self._holds.read(account, lane)
+            self._held[key] = self._holds.read(account, lane).at(self._now)
         return self._held[key]
 
     def due_since(self, job: Job, x: Ledger) -> Millis | None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 from shared.ports.common import Retriable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from shared.domain.accounts import AccountStatus, SenderCheck
-    from shared.domain.recipients.suppressions import AnyReach
+    from shared.domain.recipients.suppressions import AnyReach, Suppression
     from shared.domain.senders import SenderClaim
 
 
@@ -39,6 +39,16 @@ class SuppressionList(Protocol):
         Args:
             address_keys: normalised addresses.
             reach: the list to look in.
+        """
+
+    def entries(
+        self, namespace: str, address_keys: Collection[str], reaches: Collection[AnyReach]
+    ) -> Mapping[str, tuple[AnyReach, Suppression]]:
+        """Return the weightiest entry of each address that has one: a read for each address and list.
+
+        Args:
+            address_keys: normalised addresses.
+            reaches: the lists to look in, the weightiest first.
         """
 
     def strangers(self, namespace: str, address_keys: Iterable[str]) -> set[str]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response
-from shared.providers._common import REF_ARG, doubt, exchange, fault, own_answer, parsed
+from shared.providers._common import REF_ARG, doubt, fault, inquire, own_answer, parsed
 from shared.providers._texts import clean
 from shared.providers.mailgun.events import MAX_MESSAGE_ID
 
@@ -57,7 +57,7 @@ def search(
         token = ""
         for _ in range(MAX_PAGES):
             body = _question(domain, spelling, span, token)
-            response = exchange(http, "POST", base_url + PATH, headers=asking, body=body, deadline=deadline)
+            response = inquire(http, "POST", base_url + PATH, headers=asking, body=body, deadline=deadline)
             if not isinstance(response, Response):
                 return doubt(response)
             if response.status != _FOUND:

@@ -19,7 +19,7 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.outcomes import Absent, Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
-from shared.providers._common import REF_ARG, doubt, exchange, fault, own_answer
+from shared.providers._common import REF_ARG, doubt, fault, inquire, own_answer
 from shared.providers._texts import clean
 from shared.providers.mailgun.events import MAX_MESSAGE_ID
 from shared.providers.mailgun.logs import search
@@ -101,7 +101,7 @@ def _events(http: Http, url: str, query: str, headers: Mapping[str, str], ref: s
     """Search the events for an attempt, page by page until an empty one; Absent if they have none by then."""
     page = f"{url}?{query}"
     for _ in range(MAX_PAGES):
-        response = exchange(http, "GET", page, headers=headers, body=b"", deadline=deadline)
+        response = inquire(http, "GET", page, headers=headers, body=b"", deadline=deadline)
         if not isinstance(response, Response):
             return doubt(response)
         if response.status != _FOUND:

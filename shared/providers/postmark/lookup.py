@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
-from shared.providers._common import REF_ARG, doubt, exchange, fault, own_answer
+from shared.providers._common import REF_ARG, doubt, fault, inquire, own_answer
 from shared.providers._texts import MAX_ID, clean
 
 RESOLVES_WITHIN: Final = 24 * 3600.0
@@ -38,7 +38,7 @@ def look_up(
     if age > RESOLVES_WITHIN:
         return Unknown("too_late")
     query = urlencode({"count": COUNT, "offset": 0, f"metadata_{REF_ARG}": target.ref})
-    response = exchange(http, "GET", f"{url}?{query}", headers=headers, body=b"", deadline=deadline)
+    response = inquire(http, "GET", f"{url}?{query}", headers=headers, body=b"", deadline=deadline)
     if not isinstance(response, Response):
         return doubt(response)
     if response.status != _FOUND:

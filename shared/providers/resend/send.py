@@ -57,10 +57,10 @@ REFUSALS: Final[Mapping[str, ErrorRule]] = {
     "restricted_api_key": ErrorRule("restricted_api_key", provider_down=True),  # the key may not do this
     "suspended_api_key": ErrorRule("suspended_api_key", provider_down=True),  # the key is suspended
     "invalid_permission": ErrorRule("invalid_permission", provider_down=True),  # the key's permission is invalid
-    "daily_quota_exceeded": ErrorRule("daily_quota_exceeded", provider_down=True),  # the day's messages are used up
-    "monthly_quota_exceeded": ErrorRule("monthly_quota_exceeded", provider_down=True),  # so are the month's
 }
 """Name of a 4xx → meaning. For any other name the status decides."""
+QUOTAS: Final = frozenset({"daily_quota_exceeded", "monthly_quota_exceeded"})
+"""Names of a 429 that say that the messages of a day or month are used up."""
 STATUSES: Final[Mapping[int, ErrorRule]] = {
     400: ErrorRule("bad_request", permanent=True),
     401: ErrorRule("unauthorized", provider_down=True),
@@ -150,13 +150,19 @@ class Resend(JsonVendor):
         if status == 500:  # noqa: PLR2004 - it says only that something broke there, perhaps after it was taken
             return Unknown(error.name or "http_500")
         if status == _THROTTLED and error.name not in REFUSALS:
-            return self._throttled(response.headers, reset(response.headers.get("ratelimit-reset", "")))
+            return self._limited(error.name, response.headers)
         refusal = _refusal(status, error.name)
         if refusal is None:
             return fault(status)
         if error.name != "validation_error":
             return refusal.rejected()
         return _invalid(refusal, own_words(error.message, content, [target]))
+
+    def _limited(self, name: str, headers: Mapping[str, str]) -> Outcome:
+        """Return what a 429 means, by the name of its error."""
+        if name in QUOTAS:
+            return self._over_quota(headers)
+        return self._throttled(headers, reset(headers.get("ratelimit-reset", "")))
 
 
 # The request: the same attempt always gives the same bytes, as its key demands

@@ -12,15 +12,17 @@ CARRIED: Final[Mapping[str, str]] = {
     "personalizations.substitutions": "Put in the place of their tags in subject, text and HTML, as they are. "
     "A request has at most 200 different tags, in at most 1,000 places.",
     "personalizations.dynamic_template_data": "Texts, numbers and booleans for the placeholders of `template_id`.",
-    "personalizations.custom_args": "Events of hooks repeat them as `metadata`, with those of the request.",
+    "personalizations.custom_args": "They are the `metadata` of its messages in logs, exports and hooks, "
+    "with those of the request.",
     "personalizations.send_at": "The same for all messages of a request.",
     "subject": "The subject of messages that have none of their own.",
     "content": "One part `text/plain`, one part `text/html`, or both.",
     "attachments": "At most 20. `inline` needs a `content_id`.",
     "template_id": "`d-` and the ID of a template that is stored here. `subject` is not used then.",
     "headers": "Names that begin with `X-`, and `List-Unsubscribe` with `List-Unsubscribe-Post`.",
-    "categories": "At most 10. They name the batch, and events of hooks repeat them as `tags`.",
-    "custom_args": "Events of hooks repeat them as `metadata`.",
+    "categories": "At most 10. They name the batch and are its `tags`, which logs, exports and hooks repeat.",
+    "custom_args": "They are the `metadata` of the batch and its messages in logs, exports and hooks. Above 4 KB the "
+    "batch does not show them.",
     "send_at": "Unix seconds, within a year. A time that is over means now.",
     "reply_to": "The address of answers. A `reply_to_list` may have one address. It may have no tag of a substitution.",
     "mail_settings.sandbox_mode": "The messages are a test: they go through the built-in provider. The answer is 200.",
@@ -59,15 +61,3 @@ ENDINGS: Final[Mapping[int, str]] = {
     503: "Nothing is stored. Send the request again.",
 }
 """Status → what it means."""
-
-
-def tables() -> str:
-    """Return the tables of the docs page, in Markdown."""
-    out = ["## What is carried", "", "| field | |", "|---|---|"]
-    out += [f"| `{name}` | {said} |" for name, said in CARRIED.items()]
-    out += ["", "## What is refused", "", "A request with one of these gets 400, and nothing is stored.", ""]
-    out += ["| field | why, and what to do |", "|---|---|"]
-    out += [f"| `{name}` | {said} |" for name, said in REFUSED.items()]
-    out += ["", "## Answers", "", "| status | meaning |", "|---|---|"]
-    out += [f"| {status} | {said} |" for status, said in ENDINGS.items()]
-    return "\n".join(out) + "\n"

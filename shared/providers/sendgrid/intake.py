@@ -8,30 +8,39 @@ Sources:
 - sendgrid-python 6.12.5 and @sendgrid/mail 8.1.6 for the requests of real clients.
 """
 
-import base64
-import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from shared.domain.content.content import Attachment
 from shared.domain.content.posting import PostedBox, PostedMessage, Posting
-from shared.providers.doors import Door, DoorFault, DoorRefusal, Uncarried
+from shared.providers._asked import (
+    LINE,
+    MAX_LINE,
+    TEXT,
+    Args,
+    Base64,
+    ContentId,
+    FileName,
+    Given,
+    MediaType,
+    Plain,
+    Subject,
+    check_args,
+    size_of,
+    uncarried,
+)
+from shared.providers.doors import Door, DoorAnswer, DoorFault, DoorRefusal, DoorTaken, Uncarried, Voice
 from shared.providers.sendgrid.carried import REFUSED
+from shared.providers.sendgrid.lists import lists_of
 
 MAX_RECIPIENTS: Final = 1000
 """Addresses of a request, among all of to, cc and bcc."""
-MAX_ARGS: Final = 10_000
-"""Bytes of the custom arguments of a message."""
 MAX_SUBSTITUTIONS: Final = 50_000
 """Bytes of the substitutions of a message."""
 DYNAMIC: Final = "d-"
 """The beginning of the ids of templates with placeholders: @sendgrid/mail drops their values for any other id."""
-MAX_LINE: Final = 998
-"""Characters of a header line: RFC 5322 2.1.1."""
-LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
-TEXT: Final = r"^[^\x00]+$"
 _FIELDS: Final[Mapping[str, str]] = {
     **{name: name for name in ("subject", "headers", "send_at")},
     "body": "content",
@@ -40,23 +49,6 @@ _FIELDS: Final[Mapping[str, str]] = {
 _KINDS: Final = ("text/plain", "text/html")
 
 
-def _base64(data: str) -> str:
-    try:
-        base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("Not valid base64") from None
-    return data
-
-
-class Given(BaseModel):
-    """A part of a request: unknown fields are refused, and JSON types are taken as they are."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True, defer_build=True)
-
-
-Subject = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=LINE)]
-Plain = Annotated[str, Field(pattern=r"^[^\x00]*$")]
-Args = Annotated[dict[str, Plain], Field(max_length=MAX_ARGS)]
 Headers = Annotated[dict[str, str], Field(max_length=50)]
 
 
@@ -96,15 +88,11 @@ class MailPart(Given):
 class MailFile(Given):
     """A file."""
 
-    content: Annotated[
-        str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"}), AfterValidator(_base64)
-    ]
-    type: str | None = Field(
-        None, max_length=127, pattern=r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$", description="Its media type."
-    )
-    filename: str = Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f/\\]+$")
+    content: Base64
+    type: MediaType | None = Field(None, description="Its media type.")
+    filename: FileName
     disposition: Literal["inline", "attachment"] | None = None
-    content_id: str | None = Field(None, max_length=127, pattern=r"^[A-Za-z0-9_.@-]*$")
+    content_id: ContentId | None = None
 
 
 class MailSetting(BaseModel):
@@ -217,14 +205,11 @@ def read(mail: SendGridMail) -> Posting:
         attachments=_files(mail),
         template=(mail.template_id or "").removeprefix(DYNAMIC),
         labels=tuple(dict.fromkeys(mail.categories or ())),
+        metadata=mail.custom_args or {},
         send_at=_send_at(mail),
         rehearsed=_enabled(mail.mail_settings, "sandbox_mode"),
         fields=_FIELDS,
     )
-
-
-def _uncarried(field: str, text: str) -> Uncarried:
-    return Uncarried(DoorFault(field, text))
 
 
 def _refused(mail: SendGridMail) -> Iterator[tuple[str, str]]:
@@ -249,7 +234,7 @@ def _enabled(group: MailSettings | TrackingSettings | None, name: str) -> bool:
 
 def _reply_to(mail: SendGridMail) -> PostedBox | None:
     if mail.reply_to and mail.reply_to_list:
-        raise _uncarried("reply_to_list", "Give either `reply_to` or `reply_to_list`.")
+        raise uncarried("reply_to_list", "Give either `reply_to` or `reply_to_list`.")
     if mail.reply_to:
         return _box(mail.reply_to, "reply_to")
     return next((_box(given, "reply_to_list.0") for given in mail.reply_to_list or ()), None)
@@ -260,17 +245,12 @@ def _check_sizes(mail: SendGridMail) -> None:
     found = 0
     for n, one in enumerate(mail.personalizations):
         found += sum(len(boxes or ()) for boxes in (one.to, one.cc, one.bcc))
-        if _bytes({**(mail.custom_args or {}), **(one.custom_args or {})}) > MAX_ARGS:
-            raise _uncarried(f"personalizations.{n}.custom_args", f"A message has at most {MAX_ARGS:,} bytes of them.")
-        if _bytes(one.substitutions or {}) > MAX_SUBSTITUTIONS:
+        check_args({**(mail.custom_args or {}), **(one.custom_args or {})}, f"personalizations.{n}.custom_args")
+        if size_of(one.substitutions or {}) > MAX_SUBSTITUTIONS:
             text = f"A message has at most {MAX_SUBSTITUTIONS:,} bytes of them."
-            raise _uncarried(f"personalizations.{n}.substitutions", text)
+            raise uncarried(f"personalizations.{n}.substitutions", text)
     if found > MAX_RECIPIENTS:
-        raise _uncarried("personalizations", f"A request has at most {MAX_RECIPIENTS:,} addresses in to, cc and bcc.")
-
-
-def _bytes(texts: Mapping[str, str]) -> int:
-    return sum(len(f"{name}{text}".encode("utf-8", "replace")) for name, text in texts.items())
+        raise uncarried("personalizations", f"A request has at most {MAX_RECIPIENTS:,} addresses in to, cc and bcc.")
 
 
 def _bodies(mail: SendGridMail) -> tuple[str, str]:
@@ -278,12 +258,12 @@ def _bodies(mail: SendGridMail) -> tuple[str, str]:
     bodies: dict[str, str] = {}
     for n, part in enumerate(mail.content or ()):
         if part.type not in _KINDS:
-            raise _uncarried(f"content.{n}.type", "A body is text/plain or text/html. Attach other files.")
+            raise uncarried(f"content.{n}.type", "A body is text/plain or text/html. Attach other files.")
         if part.type in bodies:
-            raise _uncarried(f"content.{n}.type", "A request has one body of each type.")
+            raise uncarried(f"content.{n}.type", "A request has one body of each type.")
         bodies[part.type] = part.value
     if mail.template_id and any(body.strip() for body in bodies.values()):
-        raise _uncarried("content", "The bodies are those of the template. Leave `content` out.")
+        raise uncarried("content", "The bodies are those of the template. Leave `content` out.")
     text, html = (bodies.get(kind, "") for kind in _KINDS)
     return ("", "") if mail.template_id else (text, html)
 
@@ -303,9 +283,9 @@ def _message(mail: SendGridMail, one: Personalization, n: int) -> PostedMessage:
         return tuple(_box(box, f"{place}.{role}.{i}") for i, box in enumerate(given or ()))
 
     if one.dynamic_template_data and not mail.template_id:
-        raise _uncarried(f"{place}.dynamic_template_data", "It needs a `template_id`. Use substitutions without one.")
+        raise uncarried(f"{place}.dynamic_template_data", "It needs a `template_id`. Use substitutions without one.")
     if one.substitutions and mail.template_id:
-        raise _uncarried(f"{place}.substitutions", "Templates here take `dynamic_template_data`.")
+        raise uncarried(f"{place}.substitutions", "Templates here take `dynamic_template_data`.")
     return PostedMessage(
         place=place,
         to=boxes("to", one.to),
@@ -324,9 +304,9 @@ def _values(given: Mapping[str, Any], where: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in given.items():
         if not isinstance(value, str | int | float | None):
-            raise _uncarried(f"{where}.{name}", "A value is a text, a number or a boolean: templates have no loops.")
+            raise uncarried(f"{where}.{name}", "A value is a text, a number or a boolean: templates have no loops.")
         if name.strip().lower() in found:
-            raise _uncarried(f"{where}.{name}", "Two names differ only by spaces or case.")
+            raise uncarried(f"{where}.{name}", "Two names differ only by spaces or case.")
         found[name.strip().lower()] = _written(value)
     return found
 
@@ -344,7 +324,7 @@ def _files(mail: SendGridMail) -> tuple[Attachment, ...]:
 def _file(given: MailFile, n: int) -> Attachment:
     inline = given.disposition == "inline"
     if inline and not given.content_id:
-        raise _uncarried(f"attachments.{n}.content_id", "An inline file needs a `content_id`.")
+        raise uncarried(f"attachments.{n}.content_id", "An inline file needs a `content_id`.")
     kind = given.type or "application/octet-stream"
     return Attachment(given.filename, kind, given.content, given.content_id or "" if inline else "")
 
@@ -354,15 +334,16 @@ def _send_at(mail: SendGridMail) -> int:
     times = [one.send_at if one.send_at is not None else mail.send_at or 0 for one in mail.personalizations]
     for n, at in enumerate(times):
         if at != times[0]:
-            raise _uncarried(f"personalizations.{n}.send_at", "All messages of a request are sent at the same time.")
+            raise uncarried(f"personalizations.{n}.send_at", "All messages of a request are sent at the same time.")
     return times[0]
 
 
 # Answering
 
 
-def _taken(posting: Posting, job: str) -> tuple[int, dict[str, str]]:
-    return (200 if posting.rehearsed else 202), {"X-Message-Id": job}
+def _answer(results: Sequence[DoorTaken | DoorRefusal]) -> DoorAnswer:
+    (taken,) = (x for x in results if isinstance(x, DoorTaken))
+    return DoorAnswer(200 if taken.posting.rehearsed else 202, headers={"X-Message-Id": taken.job})
 
 
 def _status(code: str, status: int) -> int:
@@ -376,6 +357,7 @@ def _said(refusal: DoorRefusal) -> str:
     return SendGridErrors(errors=errors).model_dump_json()
 
 
+VOICE: Final = Voice(SendGridErrors, _status, _said)
 DOOR: Final = Door(
     path="/v3/mail/send",
     name="sendMailAsSendGrid",
@@ -387,9 +369,9 @@ DOOR: Final = Door(
     body=SendGridMail,
     read=read,
     statuses=(202, 200),
-    taken=_taken,
+    answer=_answer,
     headers={"X-Message-Id": "The ID of the job, for `GET /batches/{id}`. Events of hooks have it as `job_id`."},
-    refusal=SendGridErrors,
-    status=_status,
-    refused=_said,
+    voice=VOICE,
 )
+DOORS: Final = (DOOR,)
+LISTS: Final = lists_of(VOICE)

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from shared.domain.jobs.outcomes import Accepted, Finding, Unknown
 from shared.domain.times import Seconds
 from shared.ports import Http, Response, Target
-from shared.providers._common import REF_ARG, doubt, exchange, fault, parsed
+from shared.providers._common import REF_ARG, doubt, fault, inquire, parsed
 from shared.providers._texts import MAX_ID, clean
 
 RESOLVES_WITHIN: Final = 24 * 3600.0
@@ -81,7 +81,7 @@ def _ask(
     http: Http, method: str, url: str, headers: Mapping[str, str], body: bytes, deadline: Seconds
 ) -> Mapping[str, Any] | Unknown:
     """Return the object that an answer is, or why there is none."""
-    response = exchange(http, method, url, headers=headers, body=body, deadline=deadline)
+    response = inquire(http, method, url, headers=headers, body=body, deadline=deadline)
     if not isinstance(response, Response):
         return doubt(response)
     if response.status in (401, 403):

@@ -52,8 +52,10 @@ REFUSALS: Final[Mapping[int, ErrorRule]] = {
     422: ErrorRule("unprocessable", permanent=True, scoped=True),
 }
 """Status → meaning. 429 is throttling; all others: see `_common.fault`."""
+CREDITS_EXCEEDED: Final = ErrorRule("credits_exceeded", provider_down=True)
+"""The plan's messages are used up."""
 MESSAGES: Final = (
-    (re.compile("credits exceeded", re.IGNORECASE), ErrorRule("credits_exceeded", provider_down=True)),
+    (re.compile("credits exceeded", re.IGNORECASE), CREDITS_EXCEEDED),
     (re.compile("verified sender identity", re.IGNORECASE), ErrorRule("sender_not_verified", about_message=True)),
 )
 """Texts of 401 and 403 that say more than the status. If this account has not verified a sender, other senders are not
@@ -125,7 +127,8 @@ class SendGrid(JsonVendor):
         errors = _errors(response.body)
         if status in (401, 403):
             said = own_words(" ".join([e["message"] for e in errors]), content, targets)
-            return [_account_refused(status, said).rejected()] * n
+            rule = _account_refused(status, said)
+            return [self._over_quota(response.headers) if rule is CREDITS_EXCEEDED else rule.rejected()] * n
         refusal = REFUSALS.get(status)
         if refusal is None:
             return [unlisted(self.name, status, own_answer(response.body))] * n

@@ -3,12 +3,14 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from shared.contracts import Credential
+from shared.contracts import Credential, Per
 from shared.providers.checks import Examined, Finding, Inspection, Level, confirmed
 
 DAY: Final = 86_400
 USED_UP: Final = 0.8
 """Share of the day's allowance from which on one should ask for more."""
+LOW: Final = 0.5
+"""Share of the day's allowance below which declared quotas leave much unused."""
 WANTED: Final = frozenset({"BOUNCE", "COMPLAINT", "DELIVERY", "REJECT"})
 """Events without which the engine does not learn the fate of a message."""
 CONSOLE: Final = "in the SES console"
@@ -50,12 +52,33 @@ def account(answer: Mapping[str, Any], credentials: Sequence[Credential], region
         says = f"SES takes {allowed:g} messages a second, but {names} are declared with {rate:g} together"
         found.append(Finding(name, Level.ERROR, says, "lower the rates in cdk.json, or request a higher sending rate"))
     day, used = quota.get("Max24HourSend", 0.0), quota.get("SentLast24Hours", 0.0)
+    found += _quotas(day, credentials, name)
     if day >= 0 and used > USED_UP * day:  # -1: unlimited
         says = f"{used:,.0f} of {day:,.0f} daily messages are used"
         found.append(Finding(name, Level.WARNING, says, "request a higher sending quota"))
     return found or [
         Finding(name, Level.OK, f"in production, healthy, {allowed:g} messages a second for {rate:g} declared")
     ]
+
+
+def _quotas(allowed: float, credentials: Sequence[Credential], name: str) -> list[Finding]:
+    """Compare what SES takes in 24 hours with the declared quotas per 24 hours. `name`: of the check.
+
+    Args:
+        allowed: messages; -1: unlimited.
+    """
+    declared = {c.id: q.messages for c in credentials for q in c.quotas if q.per is Per.SLIDING}
+    total = sum(declared.values())
+    if allowed < 0 or not declared:
+        return []
+    names = ", ".join(declared)
+    if total > allowed:
+        says = f"SES takes {allowed:,.0f} messages in 24 hours, but the quotas of {names} allow {total:,}"
+        return [Finding(name, Level.ERROR, says, "lower the quotas in cdk.json, or request a higher sending quota")]
+    if len(declared) == len(credentials) and total < LOW * allowed:
+        says = f"the quotas of {names} allow {total:,} messages in 24 hours, and SES takes {allowed:,.0f}"
+        return [Finding(name, Level.WARNING, says, "raise the quotas in cdk.json, unless you mean to send less")]
+    return []
 
 
 def _unverified(known: Sequence[Mapping[str, Any]], senders: Collection[str], name: str) -> list[Finding]:

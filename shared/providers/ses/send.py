@@ -38,6 +38,9 @@ _REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 # What an answer means
 
 _DOWN: Final = {"provider_down": True}
+_DAILY: Final = re.compile(r"daily (?:message|sending) quota", re.IGNORECASE)
+DAILY_QUOTA: Final = ErrorRule("daily_quota_exceeded", **_DOWN)
+"""The messages of 24 hours are used up, if the name of the error is about the account. A text may quote others."""
 ERRORS: Final[Mapping[str, ErrorRule | None]] = {
     "TooManyRequestsException": None,
     "ThrottlingException": None,
@@ -62,7 +65,7 @@ ENTRIES: Final[Mapping[str, ErrorRule | None]] = {
     "TEMPLATE_DOES_NOT_EXIST": ErrorRule("template_not_found", about_message=True),
     "ACCOUNT_SUSPENDED": ErrorRule("account_suspended", **_DOWN),
     "ACCOUNT_THROTTLED": None,
-    "ACCOUNT_DAILY_QUOTA_EXCEEDED": ErrorRule("daily_quota_exceeded", **_DOWN),
+    "ACCOUNT_DAILY_QUOTA_EXCEEDED": DAILY_QUOTA,
     "INVALID_SENDING_POOL_NAME": ErrorRule("invalid_sending_pool", **_DOWN),
     "ACCOUNT_SENDING_PAUSED": ErrorRule("sending_paused", **_DOWN),
     "CONFIGURATION_SET_SENDING_PAUSED": ErrorRule("sending_paused", **_DOWN),
@@ -73,7 +76,7 @@ ENTRIES: Final[Mapping[str, ErrorRule | None]] = {
 """Status of an entry → meaning; all but SUCCESS are surely not sent. None: throttled. The reference has two names for
 what does not exist: those of its list of values and those of its text."""
 TEXTS: Final = (
-    (re.compile(r"daily (?:message|sending) quota", re.IGNORECASE), ErrorRule("daily_quota_exceeded", **_DOWN)),
+    (_DAILY, DAILY_QUOTA),
     (
         re.compile(r"not verified|failed the check", re.IGNORECASE),
         ErrorRule("identity_not_verified", about_message=True),
@@ -233,6 +236,8 @@ class Ses(Vendor):
         return BATCH_REFUSED if n > 1 and _of_one(refusal, judged) else judged
 
     def _meaning(self, refusal: ErrorRule | None, said: str, headers: Mapping[str, str]) -> Outcome:
+        if refusal is DAILY_QUOTA or (refusal is None and _DAILY.search(said)):
+            return self._over_quota(headers)
         special = next((found for pattern, found in TEXTS if pattern.search(said)), None)
         if special is not None:
             return special.rejected(by_text=refusal is None or not refusal.provider_down)

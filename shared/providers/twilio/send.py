@@ -96,6 +96,8 @@ THROTTLED: Final = frozenset(
         14107,  # SMS send rate limit exceeded
     }
 )
+OVER_QUOTA: Final = 63038
+"""The account's messages of a rolling 24 hours are used up (api/errors/63038)."""
 STATUSES: Final[Mapping[int, ErrorRule]] = {
     401: UNAUTHORIZED,
     403: ErrorRule("forbidden", provider_down=True),
@@ -208,14 +210,21 @@ class Twilio(Vendor):
         if status == _CREATED:
             return _accepted(answer)
         code, refused = _code(answer), _BAD_REQUEST <= status < _BROKEN
-        if status == _TOO_MANY or (refused and code in self.throttled):
-            return self._throttled(response.headers)
+        limited = self._limited(status, code, response.headers) if refused else None
+        if limited is not None:
+            return limited
         refusal = (self.refusals.get(code) if refused else None) or STATUSES.get(status)
         if refusal is not None:
             return refusal.rejected()
         if status == _BAD_REQUEST and code:
             return Rejected(f"twilio_{code}", permanent=False, about_message=True)
         return unlisted(Twilio.name, status, answer)
+
+    def _limited(self, status: int, code: int, headers: Mapping[str, str]) -> Outcome | None:
+        """Return what a refusal says about a limit of the account; None if it is about none."""
+        if code == OVER_QUOTA:
+            return self._over_quota(headers)
+        return self._throttled(headers) if status == _TOO_MANY or code in self.throttled else None
 
 
 def _is_validity(text: str) -> bool:

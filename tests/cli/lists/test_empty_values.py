@@ -26,6 +26,11 @@ def test_numbers_that_take_no_texts_are_printed_with_their_rows(capsys: pytest.C
         assert capsys.readouterr().out.splitlines()[1:] == wanted
 
 
+def test_the_price_of_a_list_is_printed_before_it_is_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    show_problems(listed("ready", rows=4, accepted=4, price=1234.5).body)
+    assert capsys.readouterr().out.splitlines()[1:] == ["price: about 1,234.5, by the operators' prices"]
+
+
 @pytest.mark.parametrize("found", [{"empty_values": []}, {"empty_values": None}, {}])
 def test_nothing_is_printed_where_nothing_is_known(
     found: dict[str, object], capsys: pytest.CaptureFixture[str]

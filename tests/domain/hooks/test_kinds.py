@@ -19,7 +19,8 @@ JOB = "01khooks000000000000000000"
 
 def test_every_kind_belongs_to_accounts_or_operators_or_is_the_proof() -> None:
     assert ACCOUNT_KINDS | DEPLOYMENT_KINDS | {HookKind.TEST} == set(HookKind)
-    assert {HookKind.CAMPAIGN_HALTED} == ACCOUNT_KINDS & DEPLOYMENT_KINDS
+    both = {HookKind.CAMPAIGN_HALTED, HookKind.QUOTA_REACHED, HookKind.ACCOUNT_BOUNCING}
+    assert both == ACCOUNT_KINDS & DEPLOYMENT_KINDS
     assert MESSAGE_KINDS < ACCOUNT_KINDS
 
 

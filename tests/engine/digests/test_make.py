@@ -1,12 +1,15 @@
 """A closed window becomes one job, with a message for each recipient."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from shared.contracts import TEST_CREDENTIAL
 from shared.domain.digests.events import event_id
 from shared.domain.digests.window import WindowState
+from shared.domain.hours.hours import OpenHours
+from shared.domain.hours.openings import window_of
 from shared.domain.jobs.job import DIGEST
 from shared.domain.jobs.states import Cell, JobState, MessageState
 from shared.domain.recipients.suppressions import DigestsOf, Reach
@@ -32,6 +35,23 @@ def test_three_events_for_three_people_are_two_mails() -> None:
     assert (window.state, window.groups, window.duplicates) == (WindowState.PROCESSED, 2, 0)
     assert (job.kind, job.name, job.total, job.channel) == (DIGEST, KEY, 3, "email")
     assert window.due_at == window.processed_at + hub.policy.retention * 1000
+
+
+def test_a_digest_waits_for_the_hours_of_its_policy_and_that_of_an_urgent_event_does_not() -> None:
+    now = datetime.fromtimestamp(DigestHub().clock.now(), UTC)
+    later = OpenHours(window_of(f"{now + timedelta(hours=2):%H:%M}", f"{now + timedelta(hours=3):%H:%M}"), "UTC")
+    hub = DigestHub(hours=later)
+    name = hub.add(event("a", "ann"))
+    hub.urgent(event("b", "bob"))
+    hub.close()
+    hub.send()
+    assert hub.mails() == {"bob": [("b",)]}
+    job = hub.world.job(hub.window(name).job)
+    assert (job.state, job.closed, hub.window(name).state) == (JobState.READY, True, WindowState.PROCESSED)
+    assert hub.world.lanes["one"].waiting == []
+    hub.clock.advance((job.not_before - hub.clock.ms) / 1000)
+    hub.send()
+    assert hub.mails() == {"ann": [("a",)], "bob": [("b",)]}
 
 
 def test_recipients_are_compared_as_mailboxes() -> None:

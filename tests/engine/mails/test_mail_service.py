@@ -1,6 +1,6 @@
 """Mails are handed in: envelopes, contents, refusals."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from shared.domain.mails.destination import DestinationState, MailDestination
 from shared.domain.mails.mail import LIFE_MS, MailState, StoredMail
 from shared.domain.mails.message import MAX_BYTES
 from shared.domain.namespaces import is_team
+from shared.domain.recipients.suppressions import Suppression
 from shared.engine.intake.declined import Declined
 from shared.engine.mails.moves import InFlight, MailMoves
 from shared.engine.mails.service import AskedDestination, AskedMail, MailPlace, MailService, RawRules
@@ -49,6 +50,10 @@ class Rules:
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: Any = None) -> set[str]:
         del namespace, reach
         return self.unwanted & set(address_keys)
+
+    def entries(self, namespace: str, address_keys: Collection[str], reaches: Any) -> dict[str, Any]:
+        del namespace
+        return {k: (reaches[0], Suppression(k, "manual", 0)) for k in self.unwanted & set(address_keys)}
 
     def strangers(self, namespace: str, address_keys: Iterable[str]) -> set[str]:
         return set(address_keys) - self.guests if is_team(namespace) else set()
@@ -234,7 +239,10 @@ def test_suppressed_destinations_are_skipped(door: Door) -> None:
     door.rules.unwanted = {BOB, ANN.lower()}
     refused = door.post()
     assert door.code(refused)[0] == "no_valid_recipient"
-    assert refused.faults[0].text == "No destination is left. Ann@example.org: suppressed. bob@example.net: suppressed."
+    assert [(x.field, x.text, x.code) for x in refused.faults] == [
+        (f"destinations.{i}.address", f"{who}: suppressed since 1970-01-01: added by hand.", "suppressed")
+        for i, who in enumerate(("Ann@example.org", BOB))
+    ]
 
 
 def test_a_repeated_post_queues_one_mail(door: Door) -> None:

@@ -4,15 +4,17 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from functions.console.call import ConsoleCall
+from functions.console.pages.hours import TypedHours, typed
 from shared.contracts import Credential
 from shared.domain.campaigns.campaign import Campaign, Message
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import CHANNELS, channel_of
+from shared.domain.content import markdown
 from shared.domain.content.content import Mailbox, Speech
 from shared.domain.ids import new_id
 from shared.domain.times import KEY_LIFE_MS
@@ -27,6 +29,9 @@ MAX_NAME: Final = 100
 """Characters of a campaign's or a template's name."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ONCE: Final = re.compile(r"[0-9a-z]{26}")
+MARKDOWN: Final = "markdown"
+"""The value of the form's field `format` by which its body is Markdown; without it, the body is HTML."""
+_TOO_LONG: Final = f"Markdown has at most {markdown.MAX_CHARACTERS:,} characters."
 _FIELDS: Final = {"credential_id": "credential", "route": "credential", "template_id": "body"}
 """Fields of the intake whose field of the form has another name."""
 
@@ -41,6 +46,8 @@ class Written:
         sender: of an e-mail, with or without a name.
         credential: its id; empty: the channel's first.
         speech: how a call says its body; the form leaves it as it was.
+        hours: when it is sent.
+        markdown: the body is Markdown, and is also the text part.
     """
 
     channel: str
@@ -53,6 +60,8 @@ class Written:
     credential: str = ""
     unsubscribe: bool = True
     speech: Speech | None = None
+    hours: TypedHours = field(default_factory=TypedHours)
+    markdown: bool = False
 
     @property
     def by(self) -> Channel:
@@ -64,7 +73,8 @@ class Written:
         """The message, for the intake."""
         if not self.by.names_sender:
             return Draft(self.body, speech=self.speech)
-        return Draft(self.body, self.subject, self.text or None, self.sender or None, self.reply_to or None)
+        body, text = (markdown.page(self.body), self.body) if self.markdown else (self.body, self.text)
+        return Draft(body, self.subject, text or None, self.sender or None, self.reply_to or None)
 
 
 def written(form: Mapping[str, str], speech: Speech | None = None) -> Written:
@@ -77,8 +87,9 @@ def written(form: Mapping[str, str], speech: Speech | None = None) -> Written:
     def block(name: str) -> str:
         return form.get(name, "").replace("\r\n", "\n")
 
+    chosen = channel if channel in CHANNELS else EMAIL.name
     return Written(
-        channel=channel if channel in CHANNELS else EMAIL.name,
+        channel=chosen,
         name=line("name"),
         sender=line("from"),
         reply_to=line("reply_to"),
@@ -88,23 +99,28 @@ def written(form: Mapping[str, str], speech: Speech | None = None) -> Written:
         credential=line("credential"),
         unsubscribe=form.get("unsubscribe", "") == "1",
         speech=speech,
+        hours=typed(form),
+        markdown=channel_of(chosen).rich and form.get("format", "") == MARKDOWN,
     )
 
 
 def again(name: str, channel: str, message: Message) -> Written:
-    """Return a stored message as its form has it.
+    """Return a stored message as its form has it: as Markdown, if its body was made of the text part.
 
     Args:
         name: of the campaign or the template.
     """
+    short = 0 < len(message.text) <= markdown.MAX_CHARACTERS
+    is_markdown = short and channel_of(channel).rich and markdown.page(message.text) == message.body
     return Written(
         channel=channel,
         name=name,
         sender=shown_mailbox(message.sender),
         reply_to=shown_mailbox(message.reply_to),
         subject=message.subject,
-        body=message.body,
-        text=message.text,
+        body=message.text if is_markdown else message.body,
+        text="" if is_markdown else message.text,
+        markdown=is_markdown,
         speech=message.speech,
     )
 
@@ -125,13 +141,18 @@ class Wrong:
     all: str = ""
 
 
-def faults_of(found: Declined) -> Wrong:
-    """Return what the intake declines, by the form's fields."""
+def faults_of(found: Declined, said: Written) -> Wrong:
+    """Return what the intake declines, by the fields of a form.
+
+    Faults of Markdown have their lines in the text part, which is what was typed.
+    """
     if not found.faults:
         return Wrong({}, CODES[found.code][1])
     fields: dict[str, str] = {}
-    for fault in found.faults:
-        name = _FIELDS.get(fault.field, fault.field)
+    typed_as = {**_FIELDS, "body": "", "text": "body"} if said.markdown else _FIELDS
+    faults = [x for x in found.faults if typed_as.get(x.field, x.field)] or found.faults
+    for fault in faults:
+        name = typed_as.get(fault.field, fault.field) or "body"
         fields[name] = f"{fields[name]} {_sentence(fault)}" if name in fields else _sentence(fault)
     return Wrong(fields)
 
@@ -142,6 +163,18 @@ def _sentence(fault: FieldFault) -> str:
 
 def checked(call: ConsoleCall, found: Written) -> Message | Wrong:
     """Return the message of a form, or all that is wrong with it."""
+    wrong = _wrong(found)
+    if _too_long(found):
+        return Wrong({**wrong, "body": _TOO_LONG})
+    message = call.services.campaigns().intake.message(call.account, found.channel, found.draft)
+    if isinstance(message, Declined):
+        faults = faults_of(message, found)
+        return Wrong({**faults.fields, **wrong}, faults.all)
+    return Wrong(wrong) if wrong else message
+
+
+def _wrong(found: Written) -> dict[str, str]:
+    """Return what is wrong with a form as it was typed, by its fields."""
     wrong: dict[str, str] = {}
     if not 1 <= len(found.name) <= MAX_NAME or _CONTROL.search(found.name):
         wrong["name"] = f"Give it a name of up to {MAX_NAME} characters, on one line."
@@ -150,11 +183,15 @@ def checked(call: ConsoleCall, found: Written) -> Message | Wrong:
     for name in ("subject", "sender", "reply_to"):
         if _CONTROL.search(getattr(found, name)):
             wrong["from" if name == "sender" else name] = "Write it on one line."
-    message = call.services.campaigns().intake.message(call.account, found.channel, found.draft)
-    if isinstance(message, Declined):
-        faults = faults_of(message)
-        return Wrong({**faults.fields, **wrong}, faults.all)
-    return Wrong(wrong) if wrong else message
+    try:
+        _ = found.hours.hours
+    except ValueError as fault:
+        wrong["hours_from"] = str(fault)
+    return wrong
+
+
+def _too_long(found: Written) -> bool:
+    return found.markdown and len(found.body) > markdown.MAX_CHARACTERS
 
 
 def usable(call: ConsoleCall, channel: str) -> Sequence[Credential]:
@@ -202,10 +239,12 @@ def example(call: ConsoleCall, found: Written, campaign: Campaign | None = None)
         found: the form; its sender and name need not be right yet.
         campaign: whose list the preview is for; None: it has example values.
     """
+    if _too_long(found):
+        return Wrong({"body": _TOO_LONG})
     draft = replace(found, sender="", reply_to="", subject=found.subject if found.subject.strip() else "(no subject)")
     message = call.services.campaigns().intake.message(call.account, found.channel, draft.draft)
     if isinstance(message, Declined):
-        return faults_of(message)
+        return faults_of(message, found)
     known = [c.id for c in usable(call, found.channel)]
     if not known:
         return Wrong({}, "The account has no credential for this channel.")

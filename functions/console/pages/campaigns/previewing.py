@@ -13,6 +13,8 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content import sms
 from shared.domain.content.content import Content
 from shared.domain.content.sms import Segments
+from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL
+from shared.domain.lists.header import usable
 from shared.engine.lane.compose import CannotCompose
 from shared.web.http import Answer
 
@@ -26,6 +28,8 @@ FRAMED: Final = {
 """Of a preview: messages have inline styles and pictures; no script runs, and nothing is sent anywhere."""
 SHOWING: Final = {"Content-Security-Policy": f"{POLICY}; frame-src 'self'"}
 """Of a page with a preview in it."""
+_URL: Final = f"{{{{ {UNSUBSCRIBE_URL} }}}}"
+LEAVE: Final = {"html": f'<a href="{_URL}">Unsubscribe</a>', "markdown": f"[Unsubscribe]({_URL})"}
 MAX_SHOWN: Final = 1_500_000
 """Characters of a body that are shown: an answer takes 6 MB, and what is escaped is longer."""
 
@@ -65,6 +69,7 @@ class MessageForm:
         channels: their names, and how people call them.
         senders: domains and addresses that the account may send from.
         once: what the form names itself by.
+        columns: of the campaign's list, by the names that a placeholder can have.
     """
 
     written: Written
@@ -72,16 +77,34 @@ class MessageForm:
     channels: Sequence[tuple[str, str]]
     senders: Sequence[str]
     once: str
+    columns: Sequence[str] = ()
+
+    @property
+    def placeholders(self) -> Sequence[str]:
+        """Texts to put into the message: a placeholder of each column."""
+        names = (*(name for name in self.columns if name != RECIPIENT), RECIPIENT)
+        return tuple(f"{{{{ {name} }}}}" for name in names)
+
+    @property
+    def leave(self) -> Mapping[str, str]:
+        """The link to unsubscribe, as HTML and as Markdown have it; empty where none is offered."""
+        return LEAVE if self.written.by.offers_links else {}
 
 
 def form_page(
-    call: ConsoleCall, template: str, found: Written, wrong: Wrong | None, context: Mapping[str, Any]
+    call: ConsoleCall,
+    template: str,
+    found: Written,
+    wrong: Wrong | None,
+    context: Mapping[str, Any],
+    columns: Sequence[str] = (),
 ) -> Answer:
     """Return a page with the form of a message, beside its preview.
 
     Args:
         wrong: why it was not accepted; None: it has not been sent.
         context: what the page shows besides.
+        columns: of the list that the message is for.
     """
     form = MessageForm(
         written=found,
@@ -89,6 +112,7 @@ def form_page(
         channels=channels(call),
         senders=call.services.campaigns().senders(call.account),
         once=call.form.get("once") or once(call),
+        columns=[name for name in columns if usable(name)],
     )
     status = 422 if wrong else 200
     return call.services.pages.page(call, template, {"form": form, **context}, status=status, headers=SHOWING)

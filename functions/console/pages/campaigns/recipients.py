@@ -27,11 +27,18 @@ def recipients(call: ConsoleCall) -> Answer:
         job = job_of(campaign, view.upload, call.services.settings, call.services.now, Order())
     except KeyError:
         raise conflict("", without_credential(campaign)) from None
-    filters: Filters[LogLine] = (ListFilter("shown", "Recipients", (SENT_TO, *view.skipped), "all of them"),)
+    lacked = tuple(gap.column for gap in campaign.gaps(view.upload) or ())
+    filters: Filters[LogLine] = (
+        ListFilter("shown", "Recipients", (SENT_TO, *view.skipped), "all of them"),
+        ListFilter("recipient", "Recipient", kind="search"),
+        *([ListFilter("lacks", "Without a value of", lacked, "any or none")] if lacked else []),
+    )
 
     def read(at: Asked) -> ListRows[LogLine]:
-        sent_to = Filter(states=frozenset({MessageState.QUEUED}))
-        wanted = sent_to if at["shown"] == SENT_TO else Filter(skip=at["shown"])
+        lacks = at["lacks"] if lacked else ""
+        states = frozenset({MessageState.QUEUED} if at["shown"] == SENT_TO else ())
+        skip = "" if at["shown"] == SENT_TO else at["shown"]
+        wanted = Filter(states, recipient=lists.recipient_key(at["recipient"]), skip=skip, lacks=lacks)
         start = parse_message_id(at.place or "0.0")
         if start is None:
             raise lists.BAD_PLACE

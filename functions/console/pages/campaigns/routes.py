@@ -6,9 +6,12 @@ from typing import Final
 from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed, states
+from functions.console.pages import hours
 from functions.console.pages.campaigns import recipients, samples, sending, uploads
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
+    MARKDOWN,
+    MAX_NAME,
     Written,
     Wrong,
     again,
@@ -26,6 +29,7 @@ from functions.console.pages.campaigns.previewing import ShownMessage, form_page
 from functions.console.pages.campaigns.view import (
     WORDS,
     CampaignRow,
+    can_repeat,
     conflict,
     current,
     in_the_way,
@@ -40,8 +44,11 @@ from functions.console.screen import PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
-from shared.domain.ids import new_id
+from shared.domain.content.content import Speech
+from shared.domain.ids import new_id, parse_message_id
+from shared.domain.jobs.job import public_counts
 from shared.engine.campaigns.campaigns import Refused
+from shared.engine.campaigns.preview import MAX_ROW
 from shared.engine.intake.declined import Declined
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
@@ -72,14 +79,17 @@ def campaign(call: ConsoleCall) -> Answer:
         "campaign": found,
         "state": word(found, jobs, fits=not found.missing),
         "sender": shown_mailbox(found.message.sender),
+        "hours": hours.words(found.hours),
         "label": label(channel_of(found.channel)),
         "rich": channel_of(found.channel).rich,
         "list": view,
         "obstacles": in_the_way(call, found, view),
         "jobs": sent,
         "job_word": job_word,
+        "can_repeat": can_repeat,
+        "figures": {x.id: public_counts(x.counts) for x in sent},
         "most": lists.PAGE,
-        "row": row_of(call),
+        "row": _row_of_message(call, found) or row_of(call),
         "samples": call.services.campaigns().samples,
         "once": once(call),
         **uploads.shown_problems(call, view),
@@ -91,6 +101,17 @@ def row_of(call: ConsoleCall) -> int:
     """Return which recipient's message is shown, from 1."""
     typed = call.form.get("row", "") or call.request.query.get("row", "")
     return lists.number(typed, SHOWN_DIGITS) or 1
+
+
+def _row_of_message(call: ConsoleCall, found: Campaign) -> int:
+    """Return the number of the recipient whose message the address names by its place; 0: it names none."""
+    place = parse_message_id(call.request.query.get("message", ""))
+    if place is None or not found.ready:
+        return 0
+    number = call.services.campaigns().campaigns.previews.number(found.ready, *place)
+    if number is None:
+        raise conflict("", f"Messages of the first {MAX_ROW:,} recipients of a list can be shown here.")
+    return number
 
 
 def _row_shown(call: ConsoleCall, found: Campaign) -> int | None:
@@ -133,14 +154,16 @@ def _unsaved(call: ConsoleCall, made: Campaign | Wrong, row: int | None) -> Answ
 
 
 def write(call: ConsoleCall) -> Answer:
-    """Show the form of a new campaign: empty, from a stored template, or from the sample."""
+    """Show the form of a new campaign: empty, from a stored template, from another campaign, or from the sample."""
     query = call.request.query
     if "sample" in query:
-        return _form(call, samples.letter(call.services.campaigns().senders(call.account)))
+        return _form(call, samples.sample(query["sample"], call.services.campaigns().senders(call.account)))
     if "template" in query:
         stored = stored_template(call, query["template"])
         return _form(call, again(stored.name, stored.channel, stored.message))
-    return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
+    if "campaign" in query:
+        return _form(call, _copy(_copied(call, query["campaign"])))
+    return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1", "format": MARKDOWN}))
 
 
 def _form(call: ConsoleCall, found: Written, wrong: Wrong | None = None, of: Campaign | None = None) -> Answer:
@@ -151,16 +174,20 @@ def _form(call: ConsoleCall, found: Written, wrong: Wrong | None = None, of: Cam
         "credentials": usable(call, found.channel),
         "row": _row_shown(call, of) if of else None,
         "templates": stored,
+        "days": hours.NAMES,
+        "samples": samples.SAMPLES,
+        "sample": call.request.query.get("sample"),
         "older": older,
     }
-    return form_page(call, "campaigns/form.html", found, wrong, context)
+    return form_page(call, "campaigns/form.html", found, wrong, context, of.columns if of else ())
 
 
 def create(call: ConsoleCall) -> Answer:
     """Make a campaign; a form that is sent twice makes one."""
-    made = _made(call, written(call.form))
+    said = written(call.form, _speech(call))
+    made = _made(call, said)
     if isinstance(made, Wrong):
-        return _form(call, written(call.form), made)
+        return _form(call, said, made)
     control = call.services.campaigns().campaigns.control
     stored = control.create(made, record(call, made.id), by=call.who.person.user.actor)
     if isinstance(stored, Mismatch):
@@ -169,13 +196,33 @@ def create(call: ConsoleCall) -> Answer:
     return leave_for(call, f"campaigns/{name}")
 
 
+def _speech(call: ConsoleCall) -> Speech | None:
+    """Return how a call says its message: as what the form began with, which its address names; the form has it not."""
+    query, channel = call.request.query, call.form.get("channel", "")
+    if "campaign" in query:
+        found = _copied(call, query["campaign"])
+        return found.message.speech if found.channel == channel else None
+    if "template" in query:
+        stored = stored_template(call, query["template"])
+        return stored.message.speech if stored.channel == channel else None
+    return None
+
+
+def _copied(call: ConsoleCall, name: str) -> Campaign:
+    return owned(replace(call, path={**call.path, "campaign": name}))
+
+
+def _copy(found: Campaign) -> Written:
+    return replace(_again(found), name=f"Copy of {found.name}"[:MAX_NAME])
+
+
 def _made(call: ConsoleCall, found: Written) -> Campaign | Wrong:
     """Return the campaign that a form asks for, or all that is wrong with it."""
     intake = call.services.campaigns().intake
     message = checked(call, found)
     credential = intake.credential(call.account, found.channel, found.credential or None, test=False)
     if isinstance(credential, Declined):
-        wrong = faults_of(credential)
+        wrong = faults_of(credential, found)
         return Wrong({**(message.fields if isinstance(message, Wrong) else {}), **wrong.fields}, wrong.all)
     if isinstance(message, Wrong):
         return message
@@ -190,6 +237,7 @@ def _made(call: ConsoleCall, found: Written) -> Campaign | Wrong:
         message=message,
         created_at=now,
         unsubscribe=found.unsubscribe and found.by.offers_links,
+        hours=found.hours.hours,
         updated_at=now,
     )
 
@@ -202,7 +250,7 @@ def edit(call: ConsoleCall) -> Answer:
 
 def _again(found: Campaign) -> Written:
     said = again(found.name, found.channel, found.message)
-    return replace(said, credential=found.credential, unsubscribe=found.unsubscribe)
+    return replace(said, credential=found.credential, unsubscribe=found.unsubscribe, hours=hours.again(found.hours))
 
 
 def save(call: ConsoleCall) -> Answer:
@@ -214,7 +262,7 @@ def save(call: ConsoleCall) -> Answer:
         return _form(call, said, made, found)
     if call.form.get("version") != str(found.version):
         raise conflict("", "Somebody has changed it meanwhile. Open it again, and repeat what you did.")
-    changes = {name: getattr(made, name) for name in ("name", "message", "credential", "unsubscribe")}
+    changes = {name: getattr(made, name) for name in ("name", "message", "credential", "unsubscribe", "hours")}
     control, by = call.services.campaigns().campaigns.control, call.who.person.user.actor
     told = control.edit(found, by=by, **changes, template="", template_version=0)
     if told is None:

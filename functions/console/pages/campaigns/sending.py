@@ -4,21 +4,23 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.pages.campaigns.drafting import record, shown_mailbox
 from functions.console.pages.campaigns.view import ListView, conflict, current, in_the_way, owned
+from functions.console.pages.hours import words
 from functions.console.screen import Denial, PageRoute, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
+from shared.domain.hours import zones
 from shared.domain.lists.header import column_name
-from shared.domain.notices import zones
-from shared.engine.campaigns.campaigns import Reason, Refused
+from shared.domain.spending import limits
+from shared.domain.spending.prices import estimate
+from shared.engine.campaigns.campaigns import Reason, Refused, WaitsForApproval
 from shared.engine.campaigns.trials import TrialOrder
 from shared.engine.intake.declined import Declined
 from shared.engine.lists.list_jobs import Order
@@ -31,11 +33,6 @@ MIN_RATE: Final = 0.1
 MAX_TIME: Final = 40
 """Characters of a time or a rate."""
 MOVED: Final = "It is not as the summary has shown it. Look at it again."
-
-
-@cache
-def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +70,33 @@ def confirm(call: ConsoleCall) -> Answer:
     slots = channel_of(found.channel).slots(found.message.body)
     full = _rate(call, found)
     seconds = view.sends * slots / (plan.rate or full) if plan.rate or full else 0
+    price = estimate(call.services.settings.prices, found, view.upload)
     context = {
         "campaign": found,
         "list": view,
         "plan": plan,
         "rate": plan.rate or full,
         "seconds": math.ceil(seconds),
+        "ends": _end(call, found, view, plan, seconds),
         "slots": slots,
+        "price": None if price is None else limits.shown(limits.PRICE, price),
         "sender": shown_mailbox(found.message.sender),
+        "hours": words(found.hours),
         "obstacles": obstacles,
     }
     return call.services.pages.page(call, "campaigns/confirm.html", context, status=422 if obstacles else 200)
+
+
+def _end(call: ConsoleCall, found: Campaign, view: ListView, plan: SendPlan, seconds: float) -> int:
+    """Return when the last message of a campaign with hours is sent, not before (Unix ms); 0 if it has none.
+
+    `seconds`: that its messages take.
+    """
+    if found.hours is None or not seconds:
+        return 0
+    checkpoint = view.upload.checkpoint
+    hours = found.hours.among(checkpoint.zones) if checkpoint is not None else found.hours
+    return hours.after(max(plan.begin, call.services.now), math.ceil(1000 * seconds))
 
 
 def _unsent(call: ConsoleCall, found: Campaign) -> ListView:
@@ -107,7 +120,7 @@ def _plan(fields: Mapping[str, str]) -> SendPlan:
     if fields.get("when") != "later":
         return SendPlan(rate)
     zone = fields.get("zone", "").strip() or "UTC"
-    if zone not in _zones():
+    if not zones.is_zone(zone):
         raise ValueError("This time zone is unknown. Type one such as Europe/Berlin.")
     try:
         local = datetime.fromisoformat(fields.get("at", "").strip()[:MAX_TIME])
@@ -163,7 +176,7 @@ def send(call: ConsoleCall) -> Answer:
         return _to_job(call, upload)
     if (upload, call.form.get("version")) != (found.ready, str(found.version)):
         raise conflict("", MOVED)
-    order = Order(_confirmed_rate(call), _confirmed_time(call), by=call.actor)
+    order = Order(_confirmed_rate(call), _confirmed_time(call), by=call.actor, person=call.who.person.user.id)
     declined = call.services.campaigns().intake.sendable(found)
     if isinstance(declined, Declined):
         raise conflict(declined.code, " ".join(fault.text for fault in declined.faults))
@@ -172,12 +185,16 @@ def send(call: ConsoleCall) -> Answer:
         raise conflict(sent.reason.value, _refusal(sent))
     if sent is None or isinstance(sent, Replay | Mismatch):
         raise conflict("", MOVED)
+    if isinstance(sent, WaitsForApproval):
+        return leave_for(call, f"campaigns/{found.id}")
     return _to_job(call, sent.job.id)
 
 
 def _refusal(found: Refused) -> str:
     if found.reason is Reason.TOO_LATE:
         return "Choose a time within 30 days of the upload."
+    if found.excess is not None:
+        return limits.sentence(found.excess)
     return " ".join(text for _, text in found.errors)
 
 
@@ -215,9 +232,18 @@ def try_out(call: ConsoleCall) -> Answer:
     if service.campaigns.trials.take(call.account) is not None:
         raise Denial(429, "The test was not sent", CODES["too_many_tests"][1])
     stored = service.acceptor.accept(request)
+    if isinstance(stored, Declined):
+        raise Denial(429, "The test was not sent", _said(stored))
     if isinstance(stored, Replay | Mismatch):  # the same form again: its message is under way
         return leave_for(call, f"campaigns/{found.id}")
     return _to_job(call, stored.job.id)
+
+
+def _said(found: Declined) -> str:
+    """Return why a test was not accepted."""
+    if found.excess is not None:
+        return limits.sentence(found.excess)
+    return " ".join(fault.text for fault in found.faults) or CODES[found.code][1]
 
 
 def _trial(call: ConsoleCall, found: Campaign) -> TrialOrder:

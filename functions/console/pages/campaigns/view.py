@@ -9,7 +9,8 @@ from functions.console.pages.jobs.view import is_stopped
 from functions.console.screen import Denial, absent
 from shared.domain.campaigns.campaign import Campaign, StoredTemplate, Upload, UploadState
 from shared.domain.ids import is_id
-from shared.domain.jobs.job import Job
+from shared.domain.jobs.job import Job, public_counts
+from shared.domain.jobs.states import JobState
 from shared.domain.lists.header import why_absent
 from shared.domain.lists.uploads import DUPLICATE, BadRow
 from shared.engine.campaigns.campaigns import state_of
@@ -38,10 +39,16 @@ LOOKED_AT: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class CampaignRow:
-    """A campaign in the list. `state`: its badge."""
+    """A campaign in the list. `state`: its badge; `newest`: the job of the list that was sent last, if it is kept."""
 
     campaign: Campaign
     state: str
+    newest: Job | None
+
+    @property
+    def figures(self) -> Mapping[str, int]:
+        """Messages of its newest list by state, some seconds late; empty if none is known."""
+        return public_counts(self.newest.counts) if self.newest is not None else {}
 
 
 def rows(call: ConsoleCall, after: str, limit: int) -> tuple[list[CampaignRow], str]:
@@ -56,7 +63,12 @@ def rows(call: ConsoleCall, after: str, limit: int) -> tuple[list[CampaignRow], 
     )
     newest = [name for x in found for name in x.campaign.jobs[-LOOKED_AT:]]
     jobs = call.services.listing.jobs(newest)
-    return [CampaignRow(x.campaign, word(x.campaign, jobs, fits=x.fits)) for x in found], place
+    return [_row(x.campaign, jobs, fits=x.fits) for x in found], place
+
+
+def _row(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> CampaignRow:
+    newest = next(reversed(campaign.jobs), "")
+    return CampaignRow(campaign, word(campaign, jobs, fits=fits), jobs.get(newest))
 
 
 def word(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
@@ -70,6 +82,11 @@ def word(campaign: Campaign, jobs: Mapping[str, Job], *, fits: bool) -> str:
     going = next((x for x in said if x in GOING), "")
     state = state_of(campaign, jobs, fits=fits)
     return WORDS[state] if state in BEFORE else going or next(iter(said), WORDS["LOGGED"])
+
+
+def can_repeat(job: Job) -> bool:
+    """Return whether some messages of a job may be sent again, as far as its figures tell: its question counts them."""
+    return job.state is JobState.LOGGED and job.retry is None and job.counts["failed"] > 0
 
 
 def job_word(job: Job) -> str:

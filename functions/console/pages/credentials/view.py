@@ -9,15 +9,21 @@ from functions.console.screen import absent
 from functions.console.use_cases import Setting
 from shared.contracts import Credential
 from shared.domain.lanes.breaker import BreakerState
-from shared.domain.lanes.state import CredentialState
+from shared.domain.lanes.state import CredentialState, QuotaLeft
 from shared.domain.lanes.switches import EVERYTHING, Switch
 
-CONDITIONS: Final = ("in use", "slowed", "avoided", "tried again", "paused")
+CONDITIONS: Final = ("in use", "slowed", "full", "avoided", "tried again", "paused")
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialRow:
-    """A credential. `condition`: in a word, which is also its badge."""
+    """A credential.
+
+    Attributes:
+        condition: in a word, which is also its badge.
+        full_until: Unix milliseconds until which a quota is used up; 0: none is.
+        quotas: each in its present period.
+    """
 
     id: str
     provider: str
@@ -28,6 +34,8 @@ class CredentialRow:
     condition: str
     reason: str
     since: int
+    full_until: int
+    quotas: Sequence[QuotaLeft]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,8 @@ def credential_row(credential: Credential, state: CredentialState) -> Credential
         condition=_condition(state, rate < credential.rate),
         reason="" if state.breaker.closed else state.breaker.reason,
         since=0 if state.breaker.closed else state.breaker.since,
+        full_until=state.full_until if state.full else 0,
+        quotas=state.left(credential.quotas),
     )
 
 
@@ -88,4 +98,6 @@ def _condition(state: CredentialState, slowed: bool) -> str:  # noqa: FBT001 - o
         return "avoided"
     if state.breaker.state is BreakerState.HALF_OPEN:
         return "tried again"
+    if state.full:
+        return "full"
     return "slowed" if slowed else "in use"

@@ -9,6 +9,7 @@ from functions.console.pages.jobs.view import JobRow
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.jobs.job import Job
+from shared.domain.spending.limits import sentence
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.web.http import Answer
 
@@ -36,15 +37,15 @@ def ask_to_stop(call: ConsoleCall) -> Answer:
     row = owned(call)
     _possible(row.can_stop)
     waiting = row.counts["queued"]
-    return _ask(call, row, "stop", "Stop", waiting, "will not be sent unless you resume the job")
+    what = "will not be sent unless you resume the job"
+    return _ask(call, row, "stop", "Stop", waiting, what, begins=_begins(call, row))
 
 
 def ask_to_resume(call: ConsoleCall) -> Answer:
     """Ask whether to send what a stop kept back."""
     row = owned(call)
     _possible(row.can_resume)
-    begins = row.job.not_before if row.job.not_before > call.services.now else 0
-    return _ask(call, row, "resume", "Resume", row.counts["queued"], "will be sent", begins=begins)
+    return _ask(call, row, "resume", "Resume", row.counts["queued"], "will be sent", begins=_begins(call, row))
 
 
 def ask_to_retry(call: ConsoleCall) -> Answer:
@@ -58,6 +59,11 @@ def ask_to_retry(call: ConsoleCall) -> Answer:
     if counts["unsent"]:
         what += f". So will the {counts['unsent']:,} that a stop kept back"
     return _ask(call, row, "retry", "Retry", counts["failed"], what, unknown=counts["unknown"])
+
+
+def _begins(call: ConsoleCall, row: JobRow) -> int:
+    """Return the time that a job waits for, Unix milliseconds; 0: for none."""
+    return row.job.not_before if row.job.not_before > call.services.now else 0
 
 
 def _ask(call: ConsoleCall, row: JobRow, action: str, label: str, count: int, what: str, **more: int) -> Answer:
@@ -95,6 +101,8 @@ def _done(call: ConsoleCall, change: Callable[[Job, str], object]) -> Answer:
     if changed is None:
         raise absent("job")
     if isinstance(changed, NotNow):
+        if changed.excess is not None:
+            raise Denial(429, "This is not possible now", sentence(changed.excess))
         raise Denial(409, "This is not possible now", REASONS.get(changed.code, "Look at the job again."))
     if isinstance(changed, Resumed) and not changed.messages:
         raise NOTHING

@@ -5,6 +5,7 @@ from typing import Final
 
 from functions.console import charts
 from functions.console.charts import Bar
+from functions.console.pages.hours import words
 from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.times import Millis
@@ -13,9 +14,11 @@ from shared.engine.jobs.stop import can_stop
 
 WAITS: Final = {
     "scheduled": "its time",
+    "hours": "its hours",
     "paused": "the end of a pause",
     "credential": "its turn: another campaign has the credential",
     "breaker": "its providers, which fail at present",
+    "quota": "a quota of its provider, which is used up",
     "rate": "its turn within the rate",
     "retry": "its retry, which is being prepared",
 }
@@ -61,6 +64,11 @@ class JobRow:
     def route(self) -> list[tuple[str, str]]:
         """Credentials and their providers, in the job's order."""
         return list(zip(self.job.route, self.job.providers, strict=True))
+
+    @property
+    def hours(self) -> str:
+        """When it is sent; empty for any time."""
+        return words(self.job.hours)
 
     @property
     def counts(self) -> dict[str, int]:

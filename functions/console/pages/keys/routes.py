@@ -8,7 +8,7 @@ from functions.console.listing import Asked, Filters, ListFilter, ListRows, list
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.times import Millis
 
-STATES: Final = ("in use", "never used", "expired")
+STATES: Final = ("in use", "never used", "ends soon", "expired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ def _keys(at: Asked) -> ListRows[KeyRow]:
 def _row(key: ApiKey, now: Millis) -> KeyRow:
     if not key.valid_at(now):
         return KeyRow(key, "expired")
+    if key.ending(now) is not None:
+        return KeyRow(key, "ends soon")
     return KeyRow(key, "in use" if key.used else "never used")
 
 

@@ -13,8 +13,8 @@ from functions.console.pages.messages.view import moments
 from functions.console.screen import PageRoute, absent
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.states import MessageState, Status
-from shared.domain.recipients import addresses
 from shared.engine.reports.attempts import AttemptFate
+from shared.engine.reports.explained import explained
 from shared.engine.reports.message_log import Filter, LogLine, Position
 from shared.engine.reports.search import Hit, MessageSearch, SearchPlace
 from shared.web.http import Answer
@@ -47,7 +47,7 @@ def of_job(call: ConsoleCall) -> Answer:
     def read(at: Asked) -> ListRows[LogLine]:
         fate = AttemptFate(at["attempt"]) if at["attempt"] else None
         wanted = STATES.get(at["state"], Filter())
-        wanted = replace(wanted, recipient=_key(at["recipient"]), credential=at["credential"], fate=fate)
+        wanted = replace(wanted, recipient=lists.recipient_key(at["recipient"]), credential=at["credential"], fate=fate)
         found, after = call.services.logs.lines(row.job, wanted, start=_start(call), limit=lists.PAGE)
         return ListRows(found, f"{after[0]}.{after[1]}" if after else "", more={"of": row})
 
@@ -56,7 +56,7 @@ def of_job(call: ConsoleCall) -> Answer:
 
 def _search(at: Asked) -> ListRows[Hit]:
     """Return messages to one recipient over all jobs of the account, newest first."""
-    key, services, more = _key(at["recipient"]), at.call.services, {"title_of": title_of}
+    key, services, more = lists.recipient_key(at["recipient"]), at.call.services, {"title_of": title_of}
     if not key:
         return ListRows([], more=more)
     finder = MessageSearch(services.listing, services.logs, services.reads.map)
@@ -71,16 +71,15 @@ def message(call: ConsoleCall) -> Answer:
     found = call.services.logs.line(row.job, *place) if place else None
     if found is None:
         raise absent("message")
-    context = {"row": row, "line": found, "moments": moments(row.job, found), "inbox": call.services.console.inbox}
+    entries = explained(row.job, [found], call.services.use_cases.suppressions, call.services.records)
+    context = {
+        "row": row,
+        "line": found,
+        "moments": moments(row.job, found),
+        "inbox": call.services.console.inbox,
+        "entry": entries.get(found.message),
+    }
     return call.services.pages.page(call, "messages/message.html", context)
-
-
-def _key(typed: str) -> str:
-    """Return a recipient as it is compared; empty: all recipients."""
-    if not typed:
-        return ""
-    parsed = addresses.parse(typed)
-    return parsed.key if isinstance(parsed, addresses.Address) else parsed.text
 
 
 def _start(call: ConsoleCall) -> Position:

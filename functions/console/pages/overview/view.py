@@ -22,6 +22,7 @@ from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import ACTIVE
 from shared.domain.lanes.state import CredentialState
 from shared.domain.namespaces import namespaces_of
+from shared.domain.spending.limits import PRICE, Line, shown, units_of
 from shared.domain.stats import Day
 from shared.domain.times import Millis
 from shared.web.http import Answer
@@ -44,6 +45,17 @@ class ProviderRow:
 
 
 @dataclass(frozen=True, slots=True)
+class QuotaRow:
+    """A limit of the day. `share`: percent used."""
+
+    name: str
+    limit: float | int
+    used: float | int
+    left: float | int
+    share: int
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """The page. `sums`: of today and of all days, by span; `accepted`: by the providers that accepted."""
 
@@ -57,6 +69,8 @@ class Overview:
     """Messages per second that the credentials of open jobs may send."""
     counted: int
     """Jobs that the rate is of, the newest ones; 0: all."""
+    quotas: Sequence[QuotaRow]
+    """Limits of the day; none if the account has none."""
     alarms: Sequence[RaisedAlarm] | None
     """That are raised, for operators only; None: they cannot be read."""
 
@@ -68,6 +82,7 @@ def overview(call: ConsoleCall) -> Overview:
     mine = [c for c in services.settings.credentials if c.open_to(call.account)]
     days = services.reads.submit(services.stats.days, call.account, last - timedelta(days=DAYS - 1), last)
     states = services.reads.submit(services.credentials.read, [c.id for c in mine])
+    quotas = services.reads.submit(services.use_cases.spender.lines, call.account)
     jobs, newest, paused, more = _newest(call)
     found = days.result()
     return Overview(
@@ -79,8 +94,16 @@ def overview(call: ConsoleCall) -> Overview:
         jobs=newest,
         rate=0 if paused else allowed(jobs, mine, states.result(), services.now),
         counted=LOOKED_AT if more else 0,
+        quotas=[_quota(x) for x in quotas.result()],
         alarms=raised(call),
     )
+
+
+def _quota(x: Line) -> QuotaRow:
+    name = "Price" if x.measure == PRICE else units_of(x.measure)
+    limit, used, left = (shown(x.measure, y) for y in (x.limit, x.used, x.left))
+    share = min(100, 100 * x.used // x.limit) if x.limit else 100
+    return QuotaRow(name[:1].upper() + name[1:], limit, used, left, share)
 
 
 def _newest(call: ConsoleCall) -> tuple[Sequence[Job], list[JobRow], bool, bool]:

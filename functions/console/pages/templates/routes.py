@@ -8,6 +8,7 @@ from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
+    MARKDOWN,
     Written,
     Wrong,
     again,
@@ -17,7 +18,7 @@ from functions.console.pages.campaigns.drafting import (
     written,
 )
 from functions.console.pages.campaigns.previewing import SHOWING, ShownMessage, form_page, frame, shown
-from functions.console.pages.campaigns.samples import letter
+from functions.console.pages.campaigns.samples import SAMPLES, sample
 from functions.console.pages.campaigns.view import stored_template
 from functions.console.pages.templates.compare import differences
 from functions.console.screen import Denial, PageRoute, absent, leave_for
@@ -85,17 +86,23 @@ def preview(call: ConsoleCall) -> Answer:
 
 
 def write(call: ConsoleCall) -> Answer:
-    """Show an empty form, or one with the sample."""
+    """Show an empty form, or one with a sample."""
     query = call.request.query
     if "sample" in query:
-        return _form(call, letter(call.services.campaigns().senders(call.account)))
-    return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1"}))
+        return _form(call, sample(query["sample"], call.services.campaigns().senders(call.account)))
+    return _form(call, written({"channel": query.get("channel", ""), "unsubscribe": "1", "format": MARKDOWN}))
 
 
 def _form(
     call: ConsoleCall, found: Written, wrong: Wrong | None = None, latest: StoredTemplate | None = None
 ) -> Answer:
-    return form_page(call, "stored/form.html", found, wrong, {"latest": latest})
+    return form_page(
+        call,
+        "stored/form.html",
+        found,
+        wrong,
+        {"latest": latest, "samples": SAMPLES, "sample": call.request.query.get("sample")},
+    )
 
 
 def create(call: ConsoleCall) -> Answer:

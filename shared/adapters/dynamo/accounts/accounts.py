@@ -6,16 +6,17 @@ or sender works for at most that much longer. A process never remembers that a k
 once.
 """
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.allowances import Allowances
 from shared.adapters.dynamo.accounts.api_keys import CACHE, MAX_CACHED, ApiKeys, UnknownAccount
 from shared.adapters.dynamo.accounts.moving import Mover
 from shared.adapters.dynamo.accounts.profiles import account_of
+from shared.adapters.dynamo.accounts.spending import KnownRules, limit_updates, rules_of
 from shared.adapters.dynamo.client import Item
-from shared.adapters.dynamo.codec import n, s
+from shared.adapters.dynamo.codec import n, quiet_name, s
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import (
@@ -31,9 +32,14 @@ from shared.domain.accounts import (
 )
 from shared.domain.audit import SYSTEM, Act, audited, masked
 from shared.domain.namespaces import is_team, namespace, owner
-from shared.ports import Clock
+from shared.domain.spending.limits import Rules
+from shared.ports import Clock, Retriable
 
 __all__ = ["CACHE", "MAX_CACHED", "Accounts", "UnknownAccount"]
+
+
+TRIES: Final = 5
+"""Changes of an account's limits that others make at the same time."""
 
 
 class Accounts(ApiKeys):
@@ -45,6 +51,7 @@ class Accounts(ApiKeys):
         burst: requests at once after a pause.
         audit_days: for how long an entry of the audit log is kept.
         homes: where identities and the audit log are kept.
+        rules: what the process knows of accounts' limits; None: only this object knows it.
     """
 
     def __init__(
@@ -57,12 +64,14 @@ class Accounts(ApiKeys):
         burst: int = REQUEST_BURST,
         audit_days: int = AUDIT_DAYS,
         homes: Homes = IN_RECORDS,
+        rules: KnownRules | None = None,
     ) -> None:
         super().__init__(client, table, clock, audit_days=audit_days, homes=homes)
         self._allowances = Allowances(self._db, table, clock, rate=rate, burst=burst)
         self._test_allowances = Allowances(
             self._db, table, clock, rate=rate / TEST_SHARE, burst=max(1, burst // TEST_SHARE), key=_test_bucket
         )
+        self._rules = rules or KnownRules(self._db, table, clock)
         self._senders: dict[tuple[str, str], tuple[float, SenderCheck]] = {}
         self._opened: dict[tuple[str, str], tuple[float, bool]] = {}
 
@@ -118,6 +127,26 @@ class Accounts(ApiKeys):
         both = keys.account(account), keys.accounts(account)
         event = audited(account, self._now(), account, Act.REGION_SET, by, {"region": region})
         if not self._together([{"Update": {**there, "Key": key}} for key in both], event):
+            raise UnknownAccount(account)
+
+    def set_quiet(self, account: str, channel: str, quiet: str, *, by: str = SYSTEM) -> None:
+        """Set an account's quiet hours of a channel. Senders apply them with their next window.
+
+        Args:
+            quiet: as `openings.quiet` reads them; empty: none.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        update: Item = {
+            "TableName": self._table,
+            "Key": keys.account_control(account),
+            "UpdateExpression": "SET #quiet = :quiet" if quiet else "REMOVE #quiet",
+            "ExpressionAttributeNames": {"#quiet": quiet_name(channel)},
+            **({"ExpressionAttributeValues": {":quiet": s(quiet)}} if quiet else {}),
+        }
+        event = audited(account, self._now(), account, Act.QUIET_SET, by, {"channel": channel, "quiet": quiet})
+        if not self._together([self._exists(account), {"Update": update}], event):
             raise UnknownAccount(account)
 
     def open_channel(self, account: str, channel: str, *, by: str = SYSTEM) -> None:
@@ -242,9 +271,11 @@ class Accounts(ApiKeys):
         if known is not None:
             return known
         domain = address_key.rpartition("@")[2]
-        wanted = [keys.sender(account, address_key), keys.sender(account, domain)]
-        found, controls = self._places.find(wanted, [keys.account_control(account)], consistent=False)
-        check = SenderCheck(any("suspended" in x for x in controls), bool(found))
+        wanted = [keys.sender(account, address_key), keys.sender(account, domain), keys.account(account)]
+        read, controls = self._places.find(wanted, [keys.account_control(account)], consistent=False)
+        profiles = [x for x in read if x["sk"]["S"] == keys.PROFILE]
+        self._rules.learn(owner(account), *profiles)
+        check = SenderCheck(any("suspended" in x for x in controls), len(read) > len(profiles))
         if check.allowed and not check.suspended:
             self._remember(self._senders, name, check)
         return check
@@ -263,10 +294,60 @@ class Accounts(ApiKeys):
         if self._recall(self._opened, name) is not None:
             return True
         found, _ = self._places.find([keys.account(account)], consistent=False)
+        self._rules.learn(owner(account), *found)
         opens = all(account_of(account, x).opens(channel) for x in found)
         if opens:
             self._remember(self._opened, name, opens)
         return opens
+
+    # Limits of a day
+
+    def rules(self, account: str) -> Rules:
+        """Return what operators have set for what an account may spend, consistent.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        return rules_of(self._profile(account))
+
+    def set_limits(
+        self,
+        account: str,
+        changes: Mapping[str, int | None],
+        *,
+        key: str = "",
+        countries: Iterable[str] | None = None,
+        by: str = SYSTEM,
+    ) -> bool:
+        """Set limits of an account or one of its keys. False: it has no such key.
+
+        Processes go by those of before for up to CACHE seconds more.
+
+        Args:
+            changes: measure → the most of a day, UNLIMITED, or None for the deployment's default (a key has none).
+            key: the id of the key; empty for the account.
+            countries: those (ISO 3166) to whose numbers the account may send, empty for all. None: as they are.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        if key and self._mirror(account, key) is None:
+            return False
+        for _ in range(TRIES):
+            before = rules_of(self._profile(account))
+            rules = before.changed(changes, key, countries)
+            told: dict[str, str | int] = {name: "default" if most is None else most for name, most in changes.items()}
+            more = {} if countries is None else {"countries": " ".join(sorted(rules.countries)) or "all"}
+            event = audited(account, self._now(), key or account, Act.LIMITS_SET, by, {**told, **more})
+            if self._together(limit_updates(self._home, account, before, rules), event):
+                return True
+        raise Retriable("limits: busy")
+
+    def _profile(self, account: str) -> Item:
+        found, _ = self._places.find([keys.account(account)])
+        if not found:
+            raise UnknownAccount(account)
+        return found[0]
 
     # Requests
 
@@ -279,8 +360,7 @@ class Accounts(ApiKeys):
         return (self._test_allowances if test or is_team(account) else self._allowances).take(account, taker)
 
     def _require(self, account: str) -> None:
-        if not self._places.find([keys.account(account)])[0]:
-            raise UnknownAccount(account)
+        self._profile(account)
 
     # Moving
 

@@ -10,11 +10,15 @@ from typing import Final
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.accounts.api_keys import key_fields
 from shared.adapters.dynamo.accounts.profiles import OWN
+from shared.adapters.dynamo.accounts.spending import limits_of
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.contracts import NEWCOMER_MESSAGES
 from shared.domain.accounts import ALL_SCOPES, ApiKey, id_of_key, new_account_id
 from shared.domain.audit import Act, audited
 from shared.domain.people import FirstAccount, Newcomer, first_key_name
+from shared.domain.spending.limits import MESSAGES, Rules
+from shared.domain.times import DAY_MS
 from shared.ports import Clock, Retriable
 
 NOTE: Final = "N#"
@@ -53,12 +57,16 @@ class DynamoFirstAccounts:
 
     Args:
         dynamo: knows the tables of identities and of the audit log.
+        key_days: for how many days a key is valid; 0: for ever.
+        messages: that such an account sends a day until an operator sets another limit; 0: no limit is set.
     """
 
-    def __init__(self, dynamo: Dynamo, clock: Clock) -> None:
+    def __init__(self, dynamo: Dynamo, clock: Clock, key_days: int = 0, *, messages: int = NEWCOMER_MESSAGES) -> None:
         self._db = dynamo
         self._table = dynamo.homes.identities
         self._clock = clock
+        self._key_ms = key_days * DAY_MS
+        self._messages = messages
 
     def make(self, newcomer: Newcomer) -> FirstAccount:
         known = self._known(newcomer.user)
@@ -80,8 +88,11 @@ class DynamoFirstAccounts:
     def _actions(self, newcomer: Newcomer, made: FirstAccount) -> list[Item]:
         account, digest = made.account, newcomer.digest
         entry = {"name": s(newcomer.name), "created_at": n(made.at), **OWN}
+        if self._messages:
+            entry |= {"limits": limits_of(Rules({MESSAGES: self._messages}))}
         name = first_key_name(newcomer.actor)
-        key = ApiKey(made.key, account, test=False, scopes=ALL_SCOPES, name=name, created_at=made.at)
+        ends = made.at + self._key_ms if self._key_ms else 0
+        key = ApiKey(made.key, account, test=False, scopes=ALL_SCOPES, name=name, created_at=made.at, expires=ends)
         fields = key_fields(key)
         events = (
             audited(account, made.at, account, Act.ACCOUNT_CREATED, newcomer.actor),

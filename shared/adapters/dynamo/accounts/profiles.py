@@ -3,7 +3,7 @@
 from typing import Final
 
 from shared.adapters.dynamo.client import Item
-from shared.adapters.dynamo.codec import number, text
+from shared.adapters.dynamo.codec import number, quiet, text
 from shared.domain.accounts import Account
 
 OWN: Final[Item] = {"own": {"BOOL": True}}
@@ -25,5 +25,6 @@ def account_of(account: str, profile: Item, control: Item | None = None) -> Acco
         paused="paused" in (control or {}),
         region=text(profile, "region"),
         own="own" in profile,
+        quiet=quiet(control or {}),
         channels=frozenset(profile.get("channels", {}).get("SS", ())),
     )

@@ -9,10 +9,15 @@ from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import binary, n, s, swap, text
 from shared.adapters.dynamo.fields import Fields
+from shared.domain.campaigns.approval import Decided, PendingApproval
 from shared.domain.campaigns.campaign import UNREAD, Campaign, Message, Upload
+from shared.domain.hours.hours import OpenHours
 from shared.domain.lists.uploads import BadRow, Checkpoint
 from shared.ports import Listed
 
+ASKED: Final = "asked"
+DECIDED: Final = "decided"
+"""Phases of a campaign that webhooks hear of; any other write takes them away."""
 _TEST: Final = {False: "campaigns", True: "testcampaigns"}
 """Kind in the index `mine`; `campaign` are the campaigns' jobs."""
 
@@ -23,7 +28,9 @@ def campaign_item(x: Campaign) -> Item:
 
 
 _CAMPAIGN: Final = Fields(
-    Campaign, apart=("id", "message"), always=("name", "channel", "credential", "unsubscribe", "updated_at")
+    Campaign,
+    apart=("id", "message", "asked", "decided", "hours"),
+    always=("name", "channel", "credential", "unsubscribe", "updated_at"),
 )
 
 
@@ -34,13 +41,31 @@ def _campaign_fields(x: Campaign) -> Item:
         "mine_pk": s(mine_pk(x.account, test=x.test)),
         "mine_sk": s(keys.aged(x.created_at, x.id)),
     }
-    return out | {"unfit": {"BOOL": True}} if x.missing else out
+    if x.hours is not None:
+        out["hours"] = s(x.hours.text())
+    if x.missing:
+        out["unfit"] = {"BOOL": True}
+    if x.asked is not None:
+        out["asked"], out["phase"] = s(x.asked.pack()), s(ASKED)
+        out["open_pk"] = s(indices.approvals_slot(x.namespace))
+        out["open_sk"] = s(keys.aged(x.asked.at, x.id))
+    if x.decided is not None:
+        out["decided"], out["phase"] = s(x.decided.pack()), s(DECIDED)
+    return out
 
 
 def campaign(item: Mapping[str, Any]) -> Campaign:
     """Read a campaign; an item that was read without its message has an empty one."""
     message = Message.unpack(binary(item, "message")) if "message" in item else Message()
-    return Campaign(id=item["pk"]["S"][2:], message=message, **_CAMPAIGN.read(item))
+    hours = OpenHours.read(text(item, "hours")) if "hours" in item else None
+    return Campaign(
+        id=item["pk"]["S"][2:],
+        message=message,
+        asked=PendingApproval.unpack(text(item, "asked")) if "asked" in item else None,
+        decided=Decided.unpack(text(item, "decided")) if "decided" in item else None,
+        hours=hours,
+        **_CAMPAIGN.read(item),
+    )
 
 
 def listed(item: Mapping[str, Any]) -> Listed:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from shared.adapters.dynamo import codec, idempotent_writes, keys
-from shared.adapters.dynamo.campaigns import campaign_codec
+from shared.adapters.dynamo.campaigns import approvals, campaign_codec
 from shared.adapters.dynamo.campaigns.campaign_codec import (
     campaign_item,
     campaign_update,
@@ -17,15 +17,17 @@ from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
 from shared.adapters.dynamo.versioned import Versioned
 from shared.domain.audit import Event
+from shared.domain.campaigns.approval import ApprovalPolicy
 from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
 from shared.domain.content.content import Content
 from shared.domain.ids import new_id
 from shared.domain.jobs.job import Job
+from shared.domain.namespaces import is_team
 from shared.ports import Idempotency, Listed, Mismatch, Replay, Stored
 
 _LISTED: Final = (
     *("account", "test", "name", "channel", "credential", "created_at", "updated_at", "unsubscribe", "version"),
-    *("template", "template_version", "uploading", "ready", "columns", "jobs", "guard_off", "unfit"),
+    *("template", "template_version", "uploading", "ready", "columns", "jobs", "guard_off", "unfit", "asked"),
 )
 """Attributes that a list of campaigns needs: all but the message."""
 
@@ -68,6 +70,32 @@ class DynamoCampaigns:
         found, end = entries(self._db, self._table, pk, keys.campaign, _LISTED, after=after, limit=limit)
         return [x for x in map(listed, found) if x.campaign.account == account], end
 
+    def to_send(self, campaign: Campaign) -> tuple[Upload | None, ApprovalPolicy]:
+        """Return the list and the policy by one call."""
+        free = campaign.test or is_team(campaign.account)
+        wanted = [] if free else [approvals.policy_key(campaign.account)]
+        wanted += [keys.upload(campaign.id, campaign.ready)] if campaign.ready else []
+        found = {x["pk"]["S"]: x for x in self._db.batch_get(self._table, wanted)}
+        listed_as = found.get(keys.campaign(campaign.id)["pk"]["S"])
+        policy = approvals.policy_of(campaign.account, found.get(keys.account_pk(campaign.account)))
+        return campaign_codec.upload(listed_as) if listed_as else None, policy
+
+    def ask(
+        self, old: Campaign, new: Campaign, key: Idempotency | None, *, event: Event
+    ) -> Stored | Replay | Mismatch | None:
+        now = new.updated_at
+        made = idempotent_writes.earlier(self._db, self._table, key, now)
+        if made is not None:
+            return made
+        actions: list[Item] = [{"Update": campaign_update(self._table, old, new)}, *self._items.noted(event)]
+        try:
+            return idempotent_writes.store(self._db, self._table, actions, key, owner=new_id(now), now=now)
+        except Cancelled as lost:
+            if FAILED not in lost.codes:
+                raise
+            item = lost.items[0]
+            return Stored() if key is None and item and campaign_codec.campaign(item) == new else None
+
     def send(
         self,
         old: Campaign,
@@ -78,6 +106,8 @@ class DynamoCampaigns:
         key: Idempotency | None,
         *,
         event: Event | None = None,
+        beside: Event | None = None,
+        spent: tuple[ApprovalPolicy, ApprovalPolicy] | None = None,
     ) -> Stored | Replay | Mismatch | None:
         """Turn a list into a job. The content is stored first; content without a job expires with its TTL."""
         made = idempotent_writes.earlier(self._db, self._table, key, job.created_at)
@@ -92,6 +122,8 @@ class DynamoCampaigns:
             put,
             *folding.first_stats(self._table, job),
             *self._items.noted(event),
+            *self._items.noted(beside),
+            *([{"Put": approvals.policy_put(self._table, *spent)}] if spent else []),
         ]
         try:
             # The job's id is the list's, so it does not tell two calls for the same list apart.

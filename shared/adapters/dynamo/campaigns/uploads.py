@@ -125,7 +125,8 @@ class DynamoUploads:
 
 
 def _chunk_item(upload: Upload, x: PackedChunk) -> Item:
-    return {**keys.chunk(upload.id, x.number), "recipients": {"B": x.data}, "ttl": n(upload.ttl)}
+    item = {**keys.chunk(upload.id, x.number), "recipients": {"B": x.data}, "ttl": n(upload.ttl)}
+    return item | {"zone": s(x.zone)} if x.zone else item
 
 
 def _fenced(table: str, item: Item, name: str, fence: int) -> Item:

@@ -6,6 +6,7 @@ from typing import Any
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import number
+from shared.adapters.dynamo.credentials.quotas import stored_of
 from shared.adapters.dynamo.credentials.switches import switches
 from shared.domain.lanes.state import CredentialState
 from shared.ports import Clock
@@ -40,5 +41,7 @@ class CredentialStates:
                 ahead=max(0.0, number(pacer, "tat") / 1_000_000 - now),
                 switches=switches(pacer),
                 at=now,
+                full_until=number(pacer, "full_until"),
+                used=stored_of(pacer),
             )
         return out

@@ -7,7 +7,7 @@ from typing import Any
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo
 from shared.domain.lanes import lease_hints
-from shared.domain.lanes.lease_hints import MOST, PREFIX, LeaseHint
+from shared.domain.lanes.lease_hints import MOST, MOST_BESIDE_QUOTAS, PREFIX, LeaseHint
 
 
 class Notes:
@@ -20,15 +20,18 @@ class Notes:
         self._noted: dict[tuple[str, str], str] = {}
         """Credential and name → the hint as it was last written, beside the slots or apart."""
 
-    def has_room(self, credential: str, hint: LeaseHint) -> bool:
+    def has_room(self, credential: str, hint: LeaseHint, *, bounded: bool = False) -> bool:
         """Tell whether a hint may be written beside the slots, by what that item held when it was last seen.
 
         One about several leases is long: with some of them each reservation would cost more units.
+
+        Args:
+            bounded: whether counters of quotas take some of the room.
         """
         if hint.group:
             return False
         there = self._there.get(credential, frozenset())
-        return hint.name in there or len(there) < MOST
+        return hint.name in there or len(there) < (MOST_BESIDE_QUOTAS if bounded else MOST)
 
     def learn(self, credential: str, item: Mapping[str, Any], hint: LeaseHint | None) -> None:
         """Take in the item of the slots. A hint that it does not hold is written apart, once for a lease.

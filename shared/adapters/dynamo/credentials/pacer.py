@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Final
 
@@ -18,12 +18,14 @@ from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s
 from shared.adapters.dynamo.credentials import tallies
 from shared.adapters.dynamo.credentials.lease_hints import Notes
+from shared.adapters.dynamo.credentials.quotas import Expression, Fullness, room_of, stored_of
 from shared.adapters.dynamo.credentials.switches import LOWERED, lowered_of, rate_of, switches
 from shared.domain.lanes.lease_hints import LeaseHint
 from shared.domain.lanes.pacing import AHEAD, LONGEST, MAX_HOLD, OWN_WAIT, UNNOTED, WRONG, Pace, Slots, own_clock
+from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Booking, Headroom, Spend, Stored, Unused, book, stale
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import ThrottledRate
-from shared.domain.times import Seconds
+from shared.domain.times import Millis, Seconds
 from shared.ports import Clock, Retriable
 
 AttributeValue = dict[str, Any]
@@ -47,6 +49,8 @@ class _Wish:
         cost: their length.
         own: the name of the job's own clock, empty if it has none; `turn`: what is added to it.
         hint: the lease that they are for.
+        spend: the units that they take of quotas; None: no message is sent in them.
+        booking: what that changes of the counters.
     """
 
     credential: str
@@ -59,6 +63,23 @@ class _Wish:
     turn: int
     hint: LeaseHint | None
     ended: RefusalTally
+    spend: Spend | None = None
+    booking: Booking | None = None
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """The names of the counters of quotas that count it."""
+        return self.booking.counters if self.booking is not None else ()
+
+    @property
+    def begin(self) -> Seconds:
+        """When the first call may begin; no slot is before it."""
+        return self.now / _MICRO
+
+    @property
+    def end(self) -> Seconds:
+        """When the last call may begin, in either branch: the first slot may be as late as the horizon."""
+        return (max(self.now, self.horizon) + self.cost) / _MICRO + self.pace.late
 
 
 class DynamoPacer:
@@ -92,6 +113,9 @@ class DynamoPacer:
         """Credential → a job's clock that is no longer needed."""
         self._over: dict[str, list[str]] = {}
         """Credential → counts of calls that are no longer needed."""
+        self._fullness = Fullness(dynamo, table)
+        self._counters: dict[str, Stored] = {}
+        """Credential → the counters of its quotas, as they were last read."""
         self._lock = threading.Lock()
         self._skew = 0.0
 
@@ -106,6 +130,7 @@ class DynamoPacer:
         job: str = "",
         hint: LeaseHint | None = None,
         ended: RefusalTally = NO_CALLS,
+        spend: Spend | None = None,
     ) -> Slots:
         """Reserve slots; waits while the credential is reserved too far ahead. A lost answer wastes slots."""
         idle = not self._behind.get(credential, False)
@@ -122,16 +147,17 @@ class DynamoPacer:
                 self._clock.sleep(late)
                 continue
             try:
-                first, tally = self._start(wish) if idle else self._follow(wish)
+                wish = self._booked(wish, spend)
+                first, tally, room = self._start(wish) if idle else self._follow(wish)
             except ConditionFailed as lost:
                 self._check_clock(lost.answer)
-                missed = self._missed(wish, lost.item or {}, until, waited)
+                missed = self._missed(wish, lost.item or {}, spend, until, waited)
                 if isinstance(missed, Slots):
                     return missed
                 idle = missed
                 continue
             self._behind[credential] = not idle
-            return Slots(first / _MICRO, pace.spacing, k, tally=tally)
+            return Slots(first / _MICRO, pace.spacing, k, tally=tally, room=room, counters=wish.counters)
 
     def lower(self, credential: str, lowered: ThrottledRate, past: ThrottledRate) -> ThrottledRate:
         """Store what a provider's refusal has left of the rate, unless a newer value is stored."""
@@ -156,6 +182,19 @@ class DynamoPacer:
         except ConditionFailed as lost:
             return lowered_of(lost.item or {})
         return lowered
+
+    def fill(self, credential: str, until: Millis, step: int) -> None:
+        """Store that a lane is full until then, unless a later time is stored."""
+        self._fullness.fill(credential, until, step)
+
+    def give_back(self, credential: str, unused: Unused) -> None:
+        """Take units off the counters that are still there."""
+        self._fullness.give_back(credential, unused, round(self._clock.now() * 1000))
+
+    def room(self, credential: str, spend: Spend) -> Headroom:
+        """Return what a lane may send now, as it is stored."""
+        now = self._clock.now()
+        return room_of(self._fullness.read(credential), spend, now, now)
 
     def skew(self) -> float:
         """Return the most seconds that slots were too far ahead, or a clock off, since this was last asked."""
@@ -188,15 +227,42 @@ class DynamoPacer:
             ended=ended,
         )
 
-    def _missed(self, wish: _Wish, item: Item, until: Seconds, waited: Seconds) -> Slots | bool:
+    def _booked(self, wish: _Wish, spend: Spend | None) -> _Wish:
+        """Return a wish with what it changes of the counters.
+
+        Raises:
+            ConditionFailed: there is no room, by what was just read.
+        """
+        if spend is None:
+            return wish
+        booking = book(spend, wish.begin, wish.end, self._counters.get(wish.credential))
+        if booking is None:
+            item = self._fullness.read(wish.credential)
+            self._counters[wish.credential] = stored_of(item)
+            booking = book(spend, wish.begin, wish.end, self._counters[wish.credential])
+            if booking is None:
+                raise ConditionFailed(item)
+        return replace(wish, spend=spend, booking=booking)
+
+    def _full(self, wish: _Wish, item: Item, spend: Spend | None) -> Headroom | None:
+        """Return what is left if that is too little for a wish; a lane that is full is stored as full, once."""
+        if spend is None:
+            return None
+        self._counters[wish.credential] = stored_of(item)
+        found = room_of(item, spend, wish.begin, wish.end)
+        if found.until > wish.begin * 1000:
+            if found.until > number(item, "full_until"):
+                self._fullness.fill(wish.credential, found.until, 0)
+            return found
+        return found if found.left is not None and found.left < spend.units else None
+
+    def _missed(self, wish: _Wish, item: Item, spend: Spend | None, until: Seconds, waited: Seconds) -> Slots | bool:
         """Wait for slots, and return whether the credential is idle then; empty slots if none can be had now."""
         if self._pull_back(wish, item):
             return False
-        if "rate" in item:
-            self._rates[wish.credential] = item["rate"]
-        found = switches(item)
-        if not wish.pace.agrees(found):
-            return Slots(wish.now / _MICRO, wish.pace.spacing, 0, found)
+        barred = self._barred(wish, item, spend)
+        if barred is not None:
+            return barred
         tat, own = number(item, "tat"), number(item, wish.own) if wish.own else 0
         turn = (own - wish.now) / _MICRO if own > tat else 0.0
         wait = max((tat - wish.horizon) / _MICRO, turn)
@@ -209,46 +275,62 @@ class DynamoPacer:
             self._clock.sleep(wait)
         return tat <= wish.now + max(0.0, turn) * _MICRO
 
-    def _start(self, wish: _Wish) -> tuple[int, RefusalTally]:
-        """Reserve slots of an idle credential, from now on; return the first (Unix microseconds), and recent calls."""
+    def _barred(self, wish: _Wish, item: Item, spend: Spend | None) -> Slots | None:
+        """Return empty slots if switches or quotas do not allow a wish; None if they do."""
+        if "rate" in item:
+            self._rates[wish.credential] = item["rate"]
+        found = switches(item)
+        if not wish.pace.agrees(found):
+            return Slots(wish.now / _MICRO, wish.pace.spacing, 0, found)
+        room = self._full(wish, item, spend)
+        return Slots(wish.now / _MICRO, wish.pace.spacing, 0, room=room) if room is not None else None
+
+    def _start(self, wish: _Wish) -> tuple[int, RefusalTally, Headroom]:
+        """Reserve slots of an idle credential, from now on.
+
+        Returns:
+            The first (Unix microseconds), recent calls, and what is left of quotas.
+        """
         values = {":new": n(wish.now + wish.cost), ":now": n(wish.now)}
         own = {":own": n(wish.now + wish.turn)}
         item = self._update(
             wish,
-            "SET tat = :new" + (", #own = :own" if wish.own else ""),
+            ["tat = :new", *(["#own = :own"] if wish.own else [])],
             "(attribute_not_exists(tat) OR tat <= :now)"
             + (" AND (attribute_not_exists(#own) OR #own <= :now)" if wish.own else ""),
             values | own if wish.own else values,
         )
-        return wish.now, tallies.of_late(item, wish.pace, self._clock.now())
+        return wish.now, tallies.of_late(item, wish.pace, self._clock.now()), self._left(wish, item)
 
-    def _follow(self, wish: _Wish) -> tuple[int, RefusalTally]:
+    def _follow(self, wish: _Wish) -> tuple[int, RefusalTally, Headroom]:
         """Reserve slots behind those that are still to come; return as `_start`."""
         values = {":cost": n(wish.cost), ":now": n(wish.now), ":horizon": n(wish.horizon)}
         item = self._update(
             wish,
-            "SET tat = tat + :cost" + (", #own = tat + :turn" if wish.own else ""),
+            ["tat = tat + :cost", *(["#own = tat + :turn"] if wish.own else [])],
             "tat > :now AND tat <= :horizon" + (" AND (attribute_not_exists(#own) OR #own <= tat)" if wish.own else ""),
             values | {":turn": n(wish.turn)} if wish.own else values,
         )
-        return number(item, "tat") - wish.cost, tallies.of_late(item, wish.pace, self._clock.now())
+        first = number(item, "tat") - wish.cost
+        return first, tallies.of_late(item, wish.pace, self._clock.now()), self._left(wish, item)
 
-    def _update(self, wish: _Wish, expression: str, condition: str, values: Item) -> Item:
+    def _left(self, wish: _Wish, item: Item) -> Headroom:
+        if wish.spend is None:
+            return UNBOUNDED
+        return room_of(item, replace(wish.spend, unused=NONE_UNUSED), wish.begin, wish.end)
+
+    def _update(self, wish: _Wish, sets: list[str], condition: str, values: Item) -> Item:
         """Write, if nothing is paused and the rate is still the one that the slots were computed with."""
-        present = wish.pace.present
         removed: list[str] = []
         names = {"#rate": "rate"} | ({"#own": wish.own} if wish.own else {})
         values = {**values, ":known": n(wish.pace.lowered.until)}
-        asked = "attribute_not_exists(#rate)"
+        asked = self._at_rate(wish, values)
         hint = wish.hint
-        if hint is not None and self._notes.has_room(wish.credential, hint):
-            expression += ", #at = :at"
+        bounded = wish.spend is not None and bool(wish.spend.quotas)
+        if hint is not None and self._notes.has_room(wish.credential, hint, bounded=bounded):
+            sets = [*sets, "#at = :at"]
             names["#at"] = hint.name
             values[":at"] = s(str(hint))
-        if present:
-            asked = "#rate = :rate"
-            known = self._rates.get(wish.credential, {})
-            values[":rate"] = known if rate_of(known) == present else n(present)
         if wish.pace.recovered(wish.now / _MICRO):
             removed += LOWERED
         counted, over = self._count(wish, names, values)
@@ -259,12 +341,15 @@ class DynamoPacer:
             names["#stale"] = stale
             values[":stale"] = n(wish.now - round(STALE * _MICRO))
             condition += " AND (attribute_not_exists(#stale) OR #stale < :stale)"
+        written = Expression(list(sets), counted, removed, names=names, values=values)
+        written.conditions += ["attribute_not_exists(paused)", asked, _KNOWN, condition]
+        self._count_units(wish, written)
         answer = self._db.call(
             "update_item",
             TableName=self._table,
             Key=keys.pacer(wish.credential),
-            UpdateExpression=expression + (f" REMOVE {', '.join(removed)}" if removed else "") + counted,
-            ConditionExpression=f"attribute_not_exists(paused) AND {asked} AND {_KNOWN} AND {condition}",
+            UpdateExpression=written.update,
+            ConditionExpression=" AND ".join(written.conditions),
             ExpressionAttributeNames=names,
             ExpressionAttributeValues=values,
             ReturnValues="ALL_NEW",
@@ -272,29 +357,48 @@ class DynamoPacer:
         )
         self._check_clock(answer)
         attributes: Item = answer["Attributes"]
+        if bounded:
+            self._counters[wish.credential] = stored_of(attributes)
         self._notes.learn(wish.credential, attributes, hint)
         self._note_stale(wish, attributes)
         self._over[wish.credential] = tallies.stale(attributes, wish.pace, self._clock.now())
         return attributes
 
-    def _count(self, wish: _Wish, names: dict[str, str], values: Item) -> tuple[str, list[str]]:
+    def _at_rate(self, wish: _Wish, values: Item) -> str:
+        """Return the condition that the rate is still the one of a wish; fills values."""
+        present, asked = wish.pace.present, "attribute_not_exists(#rate)"
+        if present:
+            asked = "#rate = :rate"
+            known = self._rates.get(wish.credential, {})
+            values[":rate"] = known if rate_of(known) == present else n(present)
+        return asked
+
+    def _count_units(self, wish: _Wish, written: Expression) -> None:
+        """Have a write count units of quotas, and demand that the lane is not full; counters that are over go."""
+        if wish.spend is None or wish.booking is None:
+            return
+        known = self._counters.get(wish.credential, {})
+        wish.booking.removes += stale(wish.spend.quotas, known, wish.begin)
+        written.count(wish.booking, opened=wish.now // 1000)
+
+    def _count(self, wish: _Wish, names: dict[str, str], values: Item) -> tuple[list[str], list[str]]:
         """Return the part of an update that counts calls that have ended, and what it removes; fills names and values.
 
         Args:
             wish: with the calls.
         """
         stretches = wish.pace.stretches(self._clock.now())
-        over = [x for x in self._over.pop(wish.credential, []) if not x.endswith(stretches)]
+        over = [x for x in self._over.get(wish.credential, []) if not x.endswith(stretches)]
         names |= {f"#over{i}": name for i, name in enumerate(over)}
         removed = [f"#over{i}" for i in range(len(over))]
         if not wish.ended.calls:
-            return "", removed
+            return [], removed
         names |= {"#calls": tallies.CALLS + stretches[0], "#refused": tallies.REFUSED + stretches[0]}
         values |= {":calls": n(wish.ended.calls), ":refused": n(wish.ended.refused)}
-        counted = " ADD #calls :calls, #refused :refused"
+        counted = ["#calls :calls", "#refused :refused"]
         if wish.ended.failed:
             names["#failed"], values[":failed"] = tallies.FAILED + stretches[0], n(wish.ended.failed)
-            counted += ", #failed :failed"
+            counted.append("#failed :failed")
         return counted, removed
 
     def _note_stale(self, wish: _Wish, attributes: Item) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number, s, text
+from shared.adapters.dynamo.credentials.quotas import FULL
 from shared.adapters.dynamo.credentials.switches import LOWERED, switches
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS, MIN_RATE
@@ -18,7 +19,8 @@ from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.switches import AS_DECLARED, Hold, Switch, Switches
 from shared.ports import Clock
 
-_FORGET: Final = f"REMOVE {', '.join(LOWERED)}"
+_FORGET: Final = f"REMOVE {', '.join((*LOWERED, *FULL))}"
+_LEARNT: Final = "attribute_exists(hold_until) OR attribute_exists(full_until)"
 _MARKS: Final = ("paused", "suspended")
 
 
@@ -47,7 +49,8 @@ class DynamoHolds:
             wanted[self._ops] = {"Keys": [keys.pacer(lane)], "ConsistentRead": True}
         items = self._db.batch_get_from(wanted)
         paused = any(mark in x for x in items for mark in _MARKS) or any(switches(x).paused for x in items)
-        return Hold(paused, max((number(x, "resumed_at") for x in items), default=0))
+        resumed_at, full_until = (max((number(x, at) for x in items), default=0) for at in ("resumed_at", "full_until"))
+        return Hold(paused, resumed_at, full_until)
 
 
 class Switchboard:
@@ -104,7 +107,10 @@ class Switchboard:
         return self._write(update, switch, now, acts, by, {"reason": reason})
 
     def set_rate(self, credential: str, rate: float, *, ceiling: float, by: str, reason: str) -> bool:
-        """Set a credential's present rate, and end its lowering after refusals; False if nothing changes.
+        """Set a credential's present rate; forget what refusals have lowered, and that its quota is used up.
+
+        Returns:
+            False if nothing changes.
 
         Args:
             rate: messages per second; 0: as declared.
@@ -118,10 +124,10 @@ class Switchboard:
         switch = Switch(credential=credential)
         if rate:
             change, condition = "SET #rate = :rate", "attribute_not_exists(#rate) OR #rate <> :rate"
-            update = self._update(switch, f"{change} {_FORGET}", f"{condition} OR attribute_exists(hold_until)")
+            update = self._update(switch, f"{change} {_FORGET}", f"{condition} OR {_LEARNT}")
             update["ExpressionAttributeValues"] = {":rate": n(rate)}
         else:
-            condition = "attribute_exists(#rate) OR attribute_exists(hold_until)"
+            condition = f"attribute_exists(#rate) OR {_LEARNT}"
             update = self._update(switch, f"{_FORGET}, #rate", condition)
         update["ExpressionAttributeNames"] = {"#rate": "rate"}
         told = {"rate": f"{rate:g}" if rate else "declared", "ceiling": f"{ceiling:g}", "reason": reason}

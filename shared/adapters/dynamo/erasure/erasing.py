@@ -16,6 +16,7 @@ from shared.adapters.dynamo.erasure import mails
 from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notices
 from shared.adapters.dynamo.erasure.report import Erased, ErasureReport
 from shared.adapters.dynamo.erasure.scanned import SCAN, is_delivery, place_of, token_of, unposted, unshown
+from shared.adapters.dynamo.erasure.words import wordless
 from shared.adapters.dynamo.jobs import contents
 from shared.adapters.dynamo.notices.keys import PAYLOAD_PREFIX
 from shared.adapters.dynamo.recipients import guests
@@ -28,7 +29,7 @@ from shared.domain.campaigns.campaign import UNREAD
 from shared.domain.content import content as content_codec
 from shared.domain.content.content import Content
 from shared.domain.digests import events
-from shared.domain.erasure import blank, uncopied, uninformed, without
+from shared.domain.erasure import BLANK, blank, uncopied, uninformed, without
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.namespaces import accounts_of, namespaces_of
@@ -204,6 +205,7 @@ class Eraser:
         """Blank a chunk's rows of the person, as the last step, so that a run after a crash finds them again."""
         for _ in range(TRIES):
             left, found = self._without(chunk_codec.unpack(codec.binary(item, "recipients")))
+            self._words(item, left)
             if not found:
                 if "data" in item:
                     self._content(item)
@@ -223,6 +225,15 @@ class Eraser:
             if not item:
                 return
         self.report.kept.append("A chunk kept changing: erase again.")
+
+    def _words(self, item: Item, recipients: Sequence[Recipient]) -> None:
+        """Remove what providers wrote about a chunk's blanked recipients, also those of earlier erasures."""
+        places = {i for i, x in enumerate(recipients) if x == BLANK}
+        if not places:
+            return
+        job, number_ = item["pk"]["S"][2:], int(item["sk"]["S"][len(keys.CHUNK_PREFIX) :])
+        for detail, change, found in wordless(self._db, self._table, job, number_, places):
+            self._blank(detail, (change, found), Erased.WORDS)
 
     def _payload(self, item: Item) -> None:
         """Blank a notifier's records about the person, whether they were taken or not."""
@@ -280,6 +291,8 @@ class Eraser:
             self.report.erased[Erased.CONTENTS] += 1
         if not self._dry:
             self._db.call("update_item", TableName=self._table, **mails.unnamed(job))
+            if mails.is_of_mail(job):
+                self._db.attempt("update_item", TableName=self._table, **mails.unlabelled(job))  # unless it has gone
 
     def _content(self, item: Item) -> None:
         """Take copies to the person out of a content. `_chunk` handles a person who is a job's only recipient."""

@@ -28,9 +28,20 @@ def files_of(job: Item) -> Sequence[str]:
     return (uploads, f"{MAIL_CONTENTS}{name}") if codec.number(job, "total") == 1 else (uploads,)
 
 
+def unlabelled(job: Item) -> Item:
+    """Return the update that removes the labels of the mail that a job sends."""
+    return {
+        "Key": {"pk": {"S": f"Z#{codec.text(job, 'name')}"}, "sk": {"S": "MAIL"}},
+        "UpdateExpression": "REMOVE #reference, #tags ADD #version :one",
+        "ConditionExpression": "attribute_exists(pk)",
+        "ExpressionAttributeNames": {f"#{x}": x for x in ("reference", "tags", "version")},
+        "ExpressionAttributeValues": {":one": {"N": "1"}},
+    }
+
+
 def unnamed(job: Item) -> Item:
-    """Return the update of a job that removes its subject and, unless it sends a mail, its name."""
-    shown = ("subject",) if is_of_mail(job) else ("subject", "name")
+    """Return the update of a job that removes its subject, its labels and, unless it sends a mail, its name."""
+    shown = ("subject", "labels") if is_of_mail(job) else ("subject", "labels", "name")
     return {
         "Key": {"pk": job["pk"], "sk": job["sk"]},
         "UpdateExpression": f"REMOVE {', '.join(f'#{x}' for x in shown)}",

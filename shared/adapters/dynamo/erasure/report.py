@@ -9,6 +9,7 @@ class Erased(StrEnum):
     """The counters of an erasure: a kind of thing, and the change that it gets."""
 
     RECIPIENTS = "recipients blanked"
+    WORDS = "texts of providers removed"
     CONTENTS = "contents of single messages blanked"
     COPIES = "copies (cc, bcc) removed"
     SUPPRESSIONS = "suppressions hashed"

@@ -10,6 +10,7 @@ from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.jobs import contents, ledger_writes
 from shared.adapters.dynamo.jobs.ledger_writes import JobTables, replaced, together
 from shared.adapters.dynamo.jobs.transitions import PLACED, UNHEARD, place
+from shared.domain.campaigns.bounce_guard import singles_of
 from shared.domain.content.content import Content
 from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
@@ -304,7 +305,7 @@ def add_stats(table: str, job: Job, delta: Sequence[int]) -> Item:
 
 def _amounts(job: Job, delta: Sequence[int]) -> dict[str, int]:
     """Return what figures of a job add to the stats, by the names there."""
-    amounts = dict(stats_of(delta))
+    amounts = stats_of(delta) | singles_of(job, delta)
     for r, provider in enumerate(job.providers):
         for j, k in enumerate(BY_KEYS):
             d = delta[len(COUNT_KEYS) + r * len(BY_KEYS) + j]

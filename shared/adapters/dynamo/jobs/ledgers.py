@@ -18,7 +18,7 @@ def in_stream(records: Iterable[Mapping[str, Any]]) -> list[Ledger]:
     newest: dict[tuple[str, str], Mapping[str, Any]] = {}
     for record in records:
         image = record["dynamodb"].get("NewImage")
-        if image is not None and ("cells" in image or "l_dirty" in image):
+        if image is not None and codec.has_news(image):
             newest[image["pk"]["S"], image["sk"]["S"]] = image
     return [codec.ledger(codec.from_stream(image, base64.b64decode)) for image in newest.values()]
 

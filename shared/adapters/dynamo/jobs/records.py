@@ -114,6 +114,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
                     _is_held(items, held),
                     breaker,
                     watermarks.latest(suppressed) if suppressed is not None else {},
+                    codec.quiet(items.get(_name(held[0]), {})),
                     heard=name in codec.listed(items.get(_name(hearing[name]))),
                 )
             )
@@ -196,6 +197,13 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         item = self._db.get(self._ops, keys.holder(credential)) or {}
         return (codec.text(item, "holder"), sorted(item["jobs"]["SS"])) if "jobs" in item else ("", [])
 
+    def turns(self, credential: str) -> Sequence[str]:
+        item = self._db.get(self._ops, keys.holder(credential)) or {}
+        return [x["S"] for x in item["turns"]["L"]] if "turns" in item else []
+
+    def set_turns(self, credential: str, accounts: Sequence[str]) -> None:
+        self._db.call("update_item", **reservation.turns(self._ops, credential, accounts))
+
     def give_back(self, job: Job) -> bool:
         there = {"ConditionCheck": transitions.as_read(self._records, job)}
         return self._db.together([there, {"Update": reservation.without(self._ops, job.route[0], [job.id])}])
@@ -260,13 +268,27 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         reason: str = "",
         strict: bool = False,
         event: Event | None = None,
+        charge: str = "",
     ) -> Changed:
         by = event.actor if event is not None else ""
         heard = self._is_heard(job, change, reason)
         update = transitions.make(
-            self._records, job, change, now, reason, strict=strict, archive=self._archive, by=by, heard=heard
+            self._records,
+            job,
+            change,
+            now,
+            reason,
+            strict=strict,
+            archive=self._archive,
+            by=by,
+            heard=heard,
+            charge=charge,
         )
-        beside = [*reservation.actions(self._ops, job, change), *audit.puts(self._db, self._records, event)]
+        beside = [
+            *reservation.actions(self._ops, job, change),
+            *reservation.given_back(self._records, job, change, now),
+            *audit.puts(self._db, self._records, event),
+        ]
         return self._change_with(job, update, beside) if beside else self._changed(update)
 
     def _is_heard(self, job: Job, change: Change, reason: str = "") -> bool:
@@ -299,8 +321,12 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             return Changed(won=False, job=job, held_by=held_by)
         return Changed(won=True, job=self.job(job.id))
 
-    def override_guard(self, job: str) -> None:
-        self._db.attempt("update_item", **transitions.override_guard(self._records, job))  # unless it has gone
+    def override_guard(self, job: str, event: Event | None = None) -> None:
+        update = transitions.override_guard(self._records, job)
+        if event is None:
+            self._db.attempt("update_item", **update)  # unless it has gone
+        else:
+            self._db.together([{"Update": update}, *audit.puts(self._db, self._records, event)])
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         by = event.actor if event is not None else ""

@@ -37,15 +37,17 @@ def make(
     archive: int | None = None,
     by: str = "",
     heard: bool = True,
+    charge: str = "",
 ) -> Item:
     """Return the update of one transition of the table.
 
     Args:
-        now: Unix milliseconds; for GIVE_WAY the time until which the job rests.
+        now: Unix milliseconds; for GIVE_WAY the time until which the job rests, for CLOSE when its hours open.
         strict: whether the job's version must be unchanged.
         archive: milliseconds after which a job is archived; None: no job is.
         by: the actor who resumes the job; empty for none.
         heard: whether webhooks may hear of the change.
+        charge: what a job that is resumed holds of its account's limits; empty: nothing.
     """
     sources, target = TRANSITIONS[change]
     made = _Transition(
@@ -60,7 +62,7 @@ def make(
         made.require("version = :version", {":version": n(job.version)})
     match change:
         case Change.PLAN:
-            made.plan(now)
+            made.plan(job, now)
         case Change.LOG:
             made.log(job, now, archive)
             made.mark(heard=heard)
@@ -68,10 +70,11 @@ def make(
             made.stop(now, reason)
             made.mark(heard=heard)
         case Change.RESUME:
-            made.resume(job, by)
-        case Change.GIVE_WAY:
-            made.assign(["rests_until = :now"], {":now": n(now)})
-    if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN, Change.GIVE_WAY):
+            made.resume(job, by, charge)
+            made.wait(job.opens(now), now)
+        case Change.GIVE_WAY | Change.CLOSE:
+            made.rest(now, closed=change is Change.CLOSE)
+    if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN, Change.GIVE_WAY, Change.CLOSE):
         made.index(job, running=target is not JobState.READY)
     return {**_update(table, job, made.expression, made.condition, made.values), **RETURNING}
 
@@ -97,12 +100,22 @@ class _Transition:
         self.sets += assignments
         self.values |= values
 
-    def plan(self, now: int) -> None:
+    def plan(self, job: Job, now: int) -> None:
         """Start a job that is due; a job that starts again is no longer stopped."""
         for begin in ("not_before", "rests_until"):
             self.require(f"(attribute_not_exists({begin}) OR {begin} <= :now)")
         self.assign(["planned_at = :now"], {":now": n(now)})
-        self.removes += ["stopped", "freed", "rests_until"]
+        self.removes += ["stopped", "freed", "rests_until", *(["not_before"] if job.closed else [])]
+
+    def wait(self, opens: Millis, now: Millis) -> None:
+        """Have a job wait for its hours, unless they are open by `now`."""
+        if opens > now:
+            self.rest(opens, closed=True)
+
+    def rest(self, until: Millis, *, closed: bool) -> None:
+        """Have a job rest. `closed`: for its hours."""
+        also = ["not_before = :rests"] if closed else []
+        self.assign(["rests_until = :rests", *also], {":rests": n(until)})
 
     def log(self, job: Job, now: int, archive: int | None) -> None:
         """End a job, and put it into the index `open` if a later check is due."""
@@ -112,6 +125,8 @@ class _Transition:
             self.assign(PLACED, placed)
         else:
             self.removes += ["open_pk", "open_sk"]
+        if job.charge:
+            self.removes.append("charge")
 
     def stop(self, now: int, reason: str) -> None:
         """Stop a job, with the reason; the bounce guard stops it only if it was not switched off."""
@@ -128,10 +143,12 @@ class _Transition:
         else:
             self.assign(UNHEARD, {":unheard": {"BOOL": True}})
 
-    def resume(self, job: Job, by: str) -> None:
-        """Let a job begin again, with the actor, if its retry is the one that was read."""
+    def resume(self, job: Job, by: str, charge: str) -> None:
+        """Let a job begin again, with the actor and what it holds of limits, if its retry is the one that was read."""
         self.require(same_retry(job, self.values))
         self.removes.append("retry")
+        if charge:
+            self.assign(["charge = :charge"], {":charge": s(charge)})
         if by:
             self.assign(["resumed_by = :by"], {":by": s(by)})
 

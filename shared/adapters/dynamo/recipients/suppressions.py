@@ -124,10 +124,21 @@ def _looked_up(
     Args:
         by_digest: normalised addresses by their hashes.
     """
+    found = _entries(db, table, namespace, by_digest, reaches)
+    return {k: reach for reach, k, _ in sorted(found, key=lambda x: x[0] is Reach.ALL)}
+
+
+def _entries(
+    db: Dynamo, table: str, namespace: str, by_digest: Mapping[str, str], reaches: Collection[AnyReach]
+) -> list[tuple[AnyReach, str, Item]]:
+    """Return the entries of few addresses, in no order: the list, the normalised address, the item.
+
+    Args:
+        by_digest: normalised addresses by their hashes.
+    """
     wanted = [(reach, k, keys.suppression(namespace, d, reach)) for reach in reaches for d, k in by_digest.items()]
     places = {_place(key): (reach, k) for reach, k, key in wanted}
-    found = [places[_place(x)] for x in db.batch_get(table, [key for _, _, key in wanted])]
-    return {k: reach for reach, k in sorted(found, key=lambda x: x[0] is Reach.ALL)}
+    return [(*places[_place(x)], x) for x in db.batch_get(table, [key for _, _, key in wanted])]
 
 
 def _place(item: Item) -> tuple[str, str]:
@@ -301,6 +312,15 @@ class Suppressions:
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: AnyReach = Reach.ALL) -> set[str]:
         by_digest = {address_hash(k): k for k in address_keys}
         return {by_digest[x] for x in _entered(self._db, self._table, namespace, reach, by_digest)}
+
+    def entries(
+        self, namespace: str, address_keys: Collection[str], reaches: Collection[AnyReach]
+    ) -> Mapping[str, tuple[AnyReach, Suppression]]:
+        weight = {reach: n for n, reach in enumerate(reaches)}
+        by_digest = {address_hash(k): k for k in address_keys}
+        found = _entries(self._db, self._table, namespace, by_digest, reaches)
+        ordered = sorted(found, key=lambda x: weight[x[0]], reverse=True)
+        return {k: (reach, suppression_of(item)) for reach, k, item in ordered}
 
     def strangers(self, namespace: str, address_keys: Iterable[str]) -> set[str]:
         return guests.strangers(self._db, self._table, namespace, set(address_keys))

@@ -1,0 +1,1 @@
+"""Seals of audit logs."""

@@ -1,0 +1,1 @@
+"""Limits of what accounts spend, and prices of messages."""
