@@ -49,10 +49,11 @@ def main(words: list[str]) -> int:
                 results.append(r)
                 _show(r)
             if again := [r.mutant for r in results if not r.killed]:
-                _say(f"\n{len(again)} once more, one at a time: a busy machine may stop a test before its assertion")
+                _say(f"\n{len(again)} once more, each alone in a new process: another's work may stop a test early")
                 results = [r for r in results if r.killed]
-                for mutant in again:
-                    results.append(r := _try(benches, mutant, twice=True))
+                for n, mutant in enumerate(again):
+                    with Bench(base, base.with_name(f"again-{n}"), dependents) as alone:
+                        results.append(r := alone.sabotage(mutant, twice=True))
                     _show(r)
     killed = sum(r.killed for r in results)
     _say(f"\n{killed} of {len(results)} sabotages turned their test red ({time.monotonic() - began:.1f} s)")
