@@ -11,6 +11,7 @@ from functions.early import early
 from functions.webhooks.services import Services, build, feedback_messages
 from shared.adapters import logs, metrics
 from shared.contracts import WEBHOOK_PATH
+from shared.headers import SAFE
 from shared.metrics import Metric, Service
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, MalformedSecret, Reading, Retriable, Sealing
 
@@ -98,11 +99,15 @@ def _taken(reading: Reading) -> dict[str, Any]:
     """Return the answer to a post that was taken: the reply for the provider, or how many of the events are ours."""
     if reading.reply is None:
         return _answer(200, {"received": reading.events, "ours": len(reading.words)})
-    return {"statusCode": 200, "headers": {"Content-Type": reading.reply.content_type}, "body": reading.reply.body}
+    return {"statusCode": 200, "headers": _headers(reading.reply.content_type), "body": reading.reply.body}
 
 
 def _answer(status: int, body: dict[str, Any], kind: str = "application/json", **headers: str) -> dict[str, Any]:
-    return {"statusCode": status, "headers": {"Content-Type": kind, **headers}, "body": json.dumps(body)}
+    return {"statusCode": status, "headers": _headers(kind) | headers, "body": json.dumps(body)}
+
+
+def _headers(kind: str) -> dict[str, str]:
+    return {"Content-Type": kind, **SAFE}
 
 
 def _problem(status: int, code: str, detail: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from email.message import Message
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
+from shared.headers import SAFE
 from shared.web.problems import Problem
 
 MAX_BODY: Final = 5 * 1024 * 1024
@@ -176,9 +177,7 @@ def write(answer: Answer, request_id: str, *, gzip: bool = False) -> dict[str, A
     headers = {
         "Content-Type": answer.content_type,
         "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-        "Strict-Transport-Security": "max-age=31536000",
-        "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+        **SAFE,
         "X-Request-Id": request_id,
         **answer.headers,
     }

@@ -16,6 +16,7 @@ from functions.webhooks import receive
 from functions.webhooks.services import MAX_MESSAGE_BYTES, Services, build, feedback_messages
 from shared import contracts
 from shared.contracts import Credential, ProviderEvent, Settings, load_feedback
+from shared.headers import SAFE
 from shared.ports import POSTED_AT, POSTED_TO, MalformedSecret, Reading, Retriable
 from shared.providers import registry
 from shared.providers._common import REF_ARG
@@ -107,7 +108,7 @@ BODY = body_of(event(event="delivered"), event(event="open"), {"event": "deliver
 def test_words_are_queued_and_counted(queue: Queue, *, encode: bool) -> None:
     status, headers, answer = post(BODY, encode=encode)
     assert (status, answer) == (200, {"received": 3, "ours": 1})
-    assert headers == {"Content-Type": "application/json"}
+    assert headers == {"Content-Type": "application/json", **SAFE}
     (body,) = queue.bodies
     credential, words = load_feedback(body)
     assert credential == "main"
