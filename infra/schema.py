@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from shared import contracts
 from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, ID_PREFIX, OPENID, of_domain, of_group
@@ -106,6 +106,15 @@ class WarmupFields(_Model):
         return tuple(found)
 
 
+def _domain(value: str) -> str:
+    if not DOMAIN.fullmatch(value):
+        raise ValueError(f"{value!r} is no domain in lower case (an international one as xn--…)")
+    return value
+
+
+DomainName = Annotated[str, AfterValidator(_domain)]
+
+
 class QuotaFields(_Model):
     """One of a credential's `quotas`: so many messages, or segments of SMS, in each period."""
 
@@ -139,7 +148,7 @@ class CredentialFields(_Model):
     stack: str = ""
     retired: bool = False
     headers: list[str] = []
-    domains: list[str] = []
+    domains: list[DomainName] = []
     number: str = ""
     campaigns: Literal["exclusive", "shared"] = "exclusive"
     quotas: list[QuotaFields] = []
@@ -210,8 +219,6 @@ class CredentialFields(_Model):
     def _forms(self) -> Self:
         if wrong := [x for x in self.headers if not HEADER.fullmatch(x)]:
             raise ValueError(f"headers: {wrong[0]!r} is not X- and letters, digits and hyphens")
-        if wrong := [x for x in self.domains if not DOMAIN.fullmatch(x)]:
-            raise ValueError(f"domains: {wrong[0]!r} is no domain in lower case (an international one as xn--…)")
         if self.number and not NUMBER.fullmatch(self.number):
             raise ValueError(f"number {self.number!r} is not + and 7 to 15 digits")
         return self
@@ -285,16 +292,9 @@ class PriceFields(_Model):
 class DomainFields(_Model):
     """`domain`: the API's own name, and the certificate that ACM has for it in the stack's region."""
 
-    name: str
+    name: DomainName
     certificate_arn: str
     close_default_endpoint: bool = False
-
-    @field_validator("name")
-    @classmethod
-    def _name(cls, value: str) -> str:
-        if not DOMAIN.fullmatch(value):
-            raise ValueError(f"{value!r} is no domain in lower case (an international one as xn--…)")
-        return value
 
     @field_validator("certificate_arn")
     @classmethod
@@ -309,14 +309,7 @@ class Allowed(_Model):
 
     users: list[Annotated[str, Field(min_length=1, max_length=254)]] = []
     organizations: list[Annotated[str, Field(min_length=1, max_length=254)]] = []
-    domains: list[str] = []
-
-    @field_validator("domains")
-    @classmethod
-    def _domains(cls, value: list[str]) -> list[str]:
-        if wrong := [x for x in value if not DOMAIN.fullmatch(x)]:
-            raise ValueError(f"{wrong[0]!r} is no domain in lower case (an international one as xn--…)")
-        return value
+    domains: list[DomainName] = []
 
 
 class ConsoleFields(_Model):

@@ -1,7 +1,5 @@
 """Requests as clients write them. Everything here is checked before anything is stored."""
 
-import base64
-import binascii
 import re
 from datetime import date
 from typing import Annotated, Any, Final, Literal, Self
@@ -25,7 +23,7 @@ from functions.api.other_names import BODY, DATA, with_content, with_html
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import CHANNELS
-from shared.domain.content.content import Speech
+from shared.domain.content.content import Speech, checked_base64
 from shared.domain.jobs.feedback import SOFT, ProviderEventKind
 from shared.domain.jobs.job import OnAmbiguous
 from shared.domain.jobs.states import MessageState, Status
@@ -68,14 +66,6 @@ def header_fault(name: str, text: str) -> str:
     return ""
 
 
-def _base64(data: str) -> str:
-    try:
-        base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("Not valid base64") from None
-    return data
-
-
 Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=LINE)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"^[^\x00]+$")]
 Addresses = Annotated[
@@ -97,7 +87,7 @@ class FileAttachment(Input):
     data: Annotated[
         str,
         Field(min_length=1, validation_alias=DATA, json_schema_extra={"contentEncoding": "base64"}),
-        AfterValidator(_base64),
+        AfterValidator(checked_base64),
     ]
     content_id: str = Field(
         "", max_length=127, pattern=r"^[A-Za-z0-9_.@-]*$", description="Makes it an inline image: `<img src=cid:…>`."

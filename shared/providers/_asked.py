@@ -1,12 +1,11 @@
 """Fields that the requests of several vendors have, for models of doors."""
 
-import base64
-import binascii
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
+from shared.domain.content.content import checked_base64
 from shared.domain.content.posting import PostedBox
 from shared.domain.recipients.addresses import split_list
 from shared.providers.doors import DoorFault, Uncarried
@@ -19,14 +18,6 @@ MAX_ARGS: Final = 10_000
 """Bytes of the owner's data of a message."""
 LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 TEXT: Final = r"^[^\x00]+$"
-
-
-def _base64(data: str) -> str:
-    try:
-        base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("Not valid base64") from None
-    return data
 
 
 class Given(BaseModel):
@@ -46,7 +37,9 @@ Body = Annotated[str, Field(max_length=2_000_000, pattern=r"^[^\x00]*$"), absent
 OwnLine = Annotated[str, Field(max_length=MAX_LINE, pattern=rf"^$|{LINE}"), absent("")]
 """One line, or nothing."""
 Args = Annotated[dict[str, Plain], Field(max_length=MAX_ARGS)]
-Base64 = Annotated[str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"}), AfterValidator(_base64)]
+Base64 = Annotated[
+    str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"}), AfterValidator(checked_base64)
+]
 FileName = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f/\\]+$")]
 MediaType = Annotated[str, Field(max_length=127, pattern=r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$")]
 ContentId = Annotated[str, Field(max_length=127, pattern=r"^[A-Za-z0-9_.@-]*$")]

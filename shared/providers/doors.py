@@ -16,6 +16,8 @@ from shared.providers.needs import package_of
 
 NAMES: Final = ("sendgrid", "postmark", "resend")
 """Providers that have a door."""
+TAG: Final = "Other services"
+"""Of their operations, in the document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,6 @@ class Door:
     Attributes:
         path: as the vendor's clients call it.
         name: unique; the OpenAPI operationId.
-        tag: in the document.
         summary: a line for people; `description`: more lines.
         body: model of the vendor's request.
         read: what a valid body asks for, or with `several` one of its items. Raises Uncarried.
@@ -127,15 +128,14 @@ class Door:
 
     path: str
     name: str
-    tag: str
     summary: str
-    description: str
     body: type[BaseModel]
     read: Callable[[Any], Posting]
-    statuses: tuple[int, ...]
     answer: Callable[[Sequence[DoorTaken | DoorRefusal]], DoorAnswer]
-    headers: Mapping[str, str]
     voice: Voice
+    description: str = ""
+    statuses: tuple[int, ...] = (200,)
+    headers: Mapping[str, str] = field(default_factory=dict)
     several: Several | None = None
     key_header: str = ""
     brief: bool = False
@@ -148,7 +148,7 @@ class ListDoor:
     Attributes:
         path: of the list, by GET; `list_name`: its operationId.
         entry_path: of one entry, by DELETE, with `{address}`; `delete_name`: its operationId.
-        tag: in the document; `summary`: of the list, a line for people.
+        summary: of the list, a line for people.
         reach: which of our lists it shows.
         holds: whether it has an entry of that list.
         shown: an entry as the vendor writes it.
@@ -159,7 +159,6 @@ class ListDoor:
     list_name: str
     entry_path: str
     delete_name: str
-    tag: str
     summary: str
     reach: Reach
     holds: Callable[[Suppression], bool]

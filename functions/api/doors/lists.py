@@ -10,7 +10,7 @@ from functions.api.call import Call
 from functions.api.recipients.addresses import address_of
 from shared.domain.accounts import Scope
 from shared.domain.recipients.suppressions import Suppression
-from shared.providers.doors import ListDoor
+from shared.providers.doors import TAG, ListDoor
 from shared.web.http import Answer
 from shared.web.problems import invalid
 from shared.web.routing import Form, Nothing, Route
@@ -88,7 +88,7 @@ def routes_of(door: ListDoor, form: Form) -> tuple[Route, Route]:
             handler=show,
             answers={200: Nothing},
             form=form,
-            tag=door.tag,
+            tag=TAG,
             brief=True,
         ),
         Route(
@@ -100,7 +100,7 @@ def routes_of(door: ListDoor, form: Form) -> tuple[Route, Route]:
             handler=remove,
             answers={204: Nothing},
             form=form,
-            tag=door.tag,
+            tag=TAG,
             while_suspended=False,
             brief=True,
         ),

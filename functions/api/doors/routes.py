@@ -14,7 +14,7 @@ from functions.api.doors.several import post_all
 from shared.domain.accounts import Scope
 from shared.domain.content.posting import Posting
 from shared.ports import Mismatch, Replay
-from shared.providers.doors import Door, DoorTaken, Voice, doors, lists
+from shared.providers.doors import TAG, Door, DoorTaken, Voice, doors, lists
 from shared.web.http import Answer
 from shared.web.idempotency import earlier, idempotency_key
 from shared.web.problems import CODES, Problem
@@ -83,7 +83,7 @@ def _route(door: Door) -> Route:
         idempotent=True,
         form=_form(door.voice),
         headers=door.headers,
-        tag=door.tag,
+        tag=TAG,
         while_suspended=True,  # it asks with the sender's right
         key_header=door.key_header,
         brief=door.brief,

@@ -1,5 +1,7 @@
 """The content of an e-mail job, stored once for any number of recipients."""
 
+import base64
+import binascii
 import json
 import zlib
 from collections.abc import Mapping
@@ -8,6 +10,15 @@ from typing import Any, Final
 
 GROUP: Final = "group"
 """The value of a digest's recipient that is the number of its group, in decimal."""
+
+
+def checked_base64(data: str) -> str:
+    """Return a text that is base64; ValueError for what is none."""
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("Not valid base64") from None
+    return data
 
 
 @dataclass(frozen=True, slots=True)

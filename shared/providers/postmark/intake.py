@@ -9,6 +9,7 @@ postmark.js 5.1.0.
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
@@ -193,32 +194,27 @@ def _said(refusal: DoorRefusal) -> str:
     return json.dumps(_fault(refusal))
 
 
-def _door(path: str, name: str, summary: str, body: type[BaseModel], several: Several | None = None) -> Door:
-    return Door(
-        path=path,
-        name=name,
-        tag="Other services",
-        summary=summary,
-        description="",
-        body=body,
-        read=read,
-        statuses=(200,),
-        answer=_each if several else _one,
-        headers={},
-        voice=Voice(PostmarkFault, _status, _said),
-        several=several,
-        key_header="x-postmark-server-token",
-        brief=True,
-    )
-
-
+_DOOR: Final = partial(
+    Door,
+    read=read,
+    voice=Voice(PostmarkFault, _status, _said),
+    key_header="x-postmark-server-token",
+    brief=True,
+)
 DOORS: Final = (
-    _door("/email", "sendEmailAsPostmark", "Send as by Postmark's API", PostmarkMail),
-    _door(
-        "/email/batch",
-        "sendBatchAsPostmark",
-        "Send up to 500 messages as by Postmark's API",
-        PostmarkBatch,
-        Several(MOST, PostmarkMail, together=lambda _: False),
+    _DOOR(
+        path="/email",
+        name="sendEmailAsPostmark",
+        summary="Send as by Postmark's API",
+        body=PostmarkMail,
+        answer=_one,
+    ),
+    _DOOR(
+        path="/email/batch",
+        name="sendBatchAsPostmark",
+        summary="Send up to 500 messages as by Postmark's API",
+        body=PostmarkBatch,
+        answer=_each,
+        several=Several(MOST, PostmarkMail, together=lambda _: False),
     ),
 )

@@ -10,6 +10,7 @@ import json
 import mimetypes
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, RootModel, Tag
@@ -229,31 +230,26 @@ def _strict(headers: Mapping[str, str]) -> bool:
     return headers.get(MODE, "strict").strip().lower() != "permissive"
 
 
-def _door(path: str, name: str, summary: str, body: type[BaseModel], several: Several | None = None) -> Door:
-    return Door(
-        path=path,
-        name=name,
-        tag="Other services",
-        summary=summary,
-        description="",
-        body=body,
-        read=read,
-        statuses=(200,),
-        answer=_each if several else _one,
-        headers={},
-        voice=Voice(ResendFault, _status, _said),
-        several=several,
-        brief=True,
-    )
-
-
+_DOOR: Final = partial(
+    Door,
+    read=read,
+    voice=Voice(ResendFault, _status, _said),
+    brief=True,
+)
 DOORS: Final = (
-    _door("/emails", "sendEmailAsResend", "Send as by Resend's API", ResendMail),
-    _door(
-        "/emails/batch",
-        "sendBatchAsResend",
-        "Send up to 100 messages as by Resend's API",
-        ResendBatch,
-        Several(MOST, ResendMail, together=_strict),
+    _DOOR(
+        path="/emails",
+        name="sendEmailAsResend",
+        summary="Send as by Resend's API",
+        body=ResendMail,
+        answer=_one,
+    ),
+    _DOOR(
+        path="/emails/batch",
+        name="sendBatchAsResend",
+        summary="Send up to 100 messages as by Resend's API",
+        body=ResendBatch,
+        answer=_each,
+        several=Several(MOST, ResendMail, together=_strict),
     ),
 )

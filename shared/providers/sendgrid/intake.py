@@ -361,7 +361,6 @@ VOICE: Final = Voice(SendGridErrors, _status, _said)
 DOOR: Final = Door(
     path="/v3/mail/send",
     name="sendMailAsSendGrid",
-    tag="Other services",
     summary="Send as by SendGrid's API",
     description="Takes the requests of SendGrid's `POST /v3/mail/send`, so that its SDKs work with the address of this "
     "API and one of its keys. The messages are one job. A request that has anything else is refused with 400 in "
