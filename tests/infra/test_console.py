@@ -289,7 +289,7 @@ def test_without_settings_there_is_no_console(aws: Template) -> None:
             {**OPENID, "issuer": "https://example.com/.well-known/openid-configuration"},
             "console: issuer is the address before /.well-known/openid-configuration",
         ),
-        ({**OPENID, "allowed": {"domains": ["@acme.example"]}}, "console.allowed.domains: '@acme.example'"),
+        ({**OPENID, "allowed": {"domains": ["@acme.example"]}}, "console.allowed.domains[0]: '@acme.example'"),
         ({**OPENID, "roles": {"@Acme": "operator"}}, "console: roles: '@Acme' is not @ and a domain in lower case"),
         (
             {**OPENID, "roles": {"/keepers": "operator"}},

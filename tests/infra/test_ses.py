@@ -238,8 +238,8 @@ def test_the_functions_know_their_configuration_sets() -> None:
         ({"configuration_set": "a" * 65}, "is not 1 to 64 of"),
         ({"provider": "sendgrid", "configuration_set": "x"}, "configuration_set is not a setting of provider sendgrid"),
         ({"provider": "sendgrid", "domains": ["example.com"]}, "domains is not a setting of provider sendgrid"),
-        ({"domains": ["Example.com"]}, "domains: 'Example.com' is no domain in lower case"),
-        ({"domains": ["*"]}, "domains: '*' is no domain in lower case"),
+        ({"domains": ["Example.com"]}, "domains[0]: 'Example.com' is no domain in lower case"),
+        ({"domains": ["*"]}, "domains[0]: '*' is no domain in lower case"),
         ({"domains": ["news@example.com"]}, "is no domain in lower case"),
     ],
 )
