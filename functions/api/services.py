@@ -1,6 +1,7 @@
 """The API's services, built once per process."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -29,6 +30,7 @@ from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.export import ExportService
 from shared.engine.reports.message_log import MessageLog
+from shared.engine.reports.search import WAVE, MessageSearch
 from shared.engine.spender import Spender
 from shared.ports import Acceptances, Clock, Dns, Files, Journal, Links, Records, Senders, Texts
 from shared.web.authentication import Doorkeeper
@@ -88,6 +90,7 @@ class ApiServices:
     exports: ExportService
     files: Files
     logs: MessageLog
+    search: MessageSearch
     progress: ProgressReader
     logins: Logins
     """Notifiers that make requests."""
@@ -132,6 +135,7 @@ def build(deployment: Deployment) -> ApiServices:
     senders = ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock)
     suppressions = Suppressions(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
     credentials = CredentialStates(client, deployment.ops_table, clock)
+    listing = Listing(client, table, clock)
     return ApiServices(
         settings=deployment.settings,
         clock=clock,
@@ -147,7 +151,7 @@ def build(deployment: Deployment) -> ApiServices:
         address=deployment.address,
         journal=DynamoJournal(deployment.dynamo, table),
         stats=Stats(client, table, clock),
-        listing=Listing(client, table, clock),
+        listing=listing,
         answers=IdempotentReplies(client, table, clock),
         credentials=credentials,
         records=records,
@@ -176,6 +180,7 @@ def build(deployment: Deployment) -> ApiServices:
         exports=deployment.export_service,
         files=deployment.files,
         logs=deployment.logs,
+        search=deployment.search_in(listing, ThreadPoolExecutor(WAVE, "reads").map),
         progress=ProgressReader(
             records=records,
             logs=deployment.logs,

@@ -25,6 +25,7 @@ from shared.domain.sealing import Keys
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.message_log import MessageLog
+from shared.engine.reports.search import MessageSearch
 from shared.lazy import lazy
 from shared.ports import Clock, Records
 from shared.ports.people import FirstAccounts, People, SignIn
@@ -66,6 +67,7 @@ class ConsoleServices:
     records: Records
     logs: MessageLog
     listing: Listing
+    search: MessageSearch
     stats: Stats
     credentials: CredentialStates
     progress: ProgressReader
@@ -99,6 +101,7 @@ def build(deployment: Deployment) -> ConsoleServices:
     own = Consoling(deployment)
     assets = Assets()
     credentials = CredentialStates(client, deployment.ops_table, clock)
+    listing, reads = Listing(client, table, clock), ThreadPoolExecutor(READS, "reads")
     accounts = Accounts(
         client,
         table,
@@ -119,7 +122,8 @@ def build(deployment: Deployment) -> ConsoleServices:
         accounts=accounts,
         records=deployment.records,
         logs=deployment.logs,
-        listing=Listing(client, table, clock),
+        listing=listing,
+        search=deployment.search_in(listing, reads.map),
         stats=Stats(client, table, clock),
         credentials=credentials,
         progress=ProgressReader(
@@ -133,7 +137,7 @@ def build(deployment: Deployment) -> ConsoleServices:
         first_accounts=own.first_accounts,
         links=own.links,
         limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock, own.links.keys),
-        reads=ThreadPoolExecutor(READS, "reads"),
+        reads=reads,
         control=deployment.control,
         campaigns=cache(lambda: campaigning.service(deployment, accounts)),
     )

@@ -110,6 +110,7 @@ class Account:
         own: a person made it for themselves, so its channels without senders are closed until an operator opens them.
         channels: those that an operator has opened.
         quiet: channel → the quiet part of each day, as `openings.quiet` reads it.
+        unsearched: it keeps no pages for searches of messages.
     """
 
     id: str
@@ -121,6 +122,7 @@ class Account:
     own: bool = False
     channels: frozenset[str] = frozenset()
     quiet: Mapping[str, str] = field(default_factory=dict)
+    unsearched: bool = False
 
     def opens(self, channel: str) -> bool:
         """Tell whether it may send by a channel whose messages name no sender."""

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from shared.domain.jobs.chunks import MAX_RECIPIENTS
@@ -156,7 +156,7 @@ class BadRow:
 class PackedChunk:
     """A chunk ready to be stored. `data` as `chunks.unpack` reads it; `skipped`: indices not to be sent to.
 
-    `zone`: as of `Chunk.zone`.
+    `zone`: as of `Chunk.zone`. `keys`: its normalised recipients, in order; empty: no search is to find them.
     """
 
     number: int
@@ -164,6 +164,7 @@ class PackedChunk:
     data: bytes
     skipped: tuple[int, ...] = ()
     zone: str = ""
+    keys: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def digest(self) -> str:

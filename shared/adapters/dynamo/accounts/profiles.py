@@ -26,5 +26,6 @@ def account_of(account: str, profile: Item, control: Item | None = None) -> Acco
         region=text(profile, "region"),
         own="own" in profile,
         quiet=quiet(control or {}),
+        unsearched="unsearched" in profile,
         channels=frozenset(profile.get("channels", {}).get("SS", ())),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
-from shared.adapters.dynamo.jobs import contents, ledger_writes
+from shared.adapters.dynamo.jobs import contents, ledger_writes, search_pages
 from shared.adapters.dynamo.jobs.ledger_writes import JobTables, replaced, together
 from shared.adapters.dynamo.jobs.transitions import PLACED, UNHEARD, place
 from shared.domain.campaigns.bounce_guard import singles_of
@@ -276,6 +276,7 @@ class Accepting:
         """
         small = is_small(made.job.id)
         parts = [(self._records, x) for x in contents.items(made.job, made.chunks, content, self._blobs)]
+        parts += [(self._records, x) for x in search_pages.items(made)]
         apart = () if small else made.ledgers
         self._db.batch_put([*parts, *((self._tables.ops, codec.ledger_item(x)) for x in apart)])
         counted = not any(x.uncounted for x in made.ledgers)

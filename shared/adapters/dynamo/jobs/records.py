@@ -7,7 +7,7 @@ from typing import Final
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
-from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, transitions
+from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, search_pages, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.recipients import watermarks
 from shared.adapters.dynamo.recipients.suppressing import SuppressionWrites
@@ -24,6 +24,7 @@ from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import Change, JobState
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
+from shared.domain.searching.marks import place_of
 from shared.domain.times import Millis
 from shared.ports import Changed, Control, Idempotency, JobEnd, Listeners, Loaded, Mismatch, Replay, Stored
 
@@ -184,6 +185,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         if item is not None:
             moved = contents.kept(job.id, item, self._blobs)
             self._keep(self._records, keys.content(job.id), until, moved)
+        if job.marks:  # others share its page
+            search_pages.put(self._db, self._records, [replace(job, ttl=until)])
+        elif not job.unsearched:
+            self._keep(self._records, keys.search_page(job.namespace, place_of(job)), until)
         self._keep(self._records, keys.job(job.id), until, {"version": n(1)})
 
     def _keep(self, table: str, key: keys.Key, until: int, more: Item | None = None) -> None:
@@ -342,6 +347,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         if folded is None:
             return None
         new, delta = folded
+        search_pages.put_first(self._db, self._records, [(ledger, job)])
         heard = finish is None or self._is_heard(job, Change.LOG)
         actions = [
             *ledger_writes.together(
@@ -359,6 +365,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     def fold_jobs(
         self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
     ) -> Mapping[str, tuple[Ledger, Job | None]]:
+        search_pages.put_first(self._db, self._records, ledgers)
         return folding.fold_jobs(
             self._db,
             self._tables,
@@ -389,9 +396,11 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         for apart, x in zip(first, ends, strict=True):
             if x.detail is not None and apart.detail is None:  # of an earlier lease there may be one in the item
                 self.put_detail(x.detail)
+        search_pages.put_first(self._db, self._records, [(x.held, x.job) for x in ends])
         return folding.end_jobs(self._db, self._tables, first, finish=finish, archive=self._archive)
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
+        search_pages.put_first(self._db, self._records, [(x, job) for x in ledgers])
         return folding.fold_all(self._db, self._tables, ledgers, job)
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:
