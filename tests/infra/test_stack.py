@@ -183,6 +183,13 @@ def test_functions(template: Template) -> None:
     assert len({target(f["Role"]) for f in functions.values()}) == len(functions), "one role each"
 
 
+def test_lambda_s_own_lines_are_left_out_where_each_message_would_pay_for_them(template: Template) -> None:
+    levels = {name: f["LoggingConfig"].get("SystemLogLevel") for name, f in template.functions().items()}
+    quiet = {name for name, level in levels.items() if level == "WARN"}
+    assert quiet == {*SENDERS, "api", "webhooks", "track"}
+    assert {levels[name] for name in set(levels) - quiet} == {None}, "runbooks read the lines of the others"
+
+
 def test_time_limits(aws: Template, local: Template) -> None:
     expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60, "export": 900}
     expected |= {"notices": 60, "take": 60, "digest": 120, "operate": 29}
