@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -25,6 +24,7 @@ from shared.domain.sealing import Keys
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.reports.message_log import MessageLog
+from shared.frozen import dataclass
 from shared.lazy import lazy
 from shared.ports import Clock, Records
 from shared.ports.people import FirstAccounts, People, SignIn

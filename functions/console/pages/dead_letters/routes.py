@@ -1,10 +1,10 @@
 """Dead letters of the deployment's queues: how many, and the command that works on them again. For operators."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed
 from shared.contracts import QUEUES, TEST_CREDENTIAL
+from shared.frozen import dataclass
 
 ONLY: Final = "with dead letters"
 

@@ -1,6 +1,5 @@
 """Jobs as people read them."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console import charts
@@ -11,6 +10,7 @@ from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.times import Millis
 from shared.engine.jobs.progress import Headway
 from shared.engine.jobs.stop import can_stop
+from shared.frozen import dataclass
 
 WAITS: Final = {
     "scheduled": "its time",

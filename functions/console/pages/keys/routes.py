@@ -1,12 +1,12 @@
 """API keys of the account: what each may do and when it was last used. Operators' commands make, rotate and revoke."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console import lists
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed, states
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 STATES: Final = ("in use", "never used", "ends soon", "expired")
 
