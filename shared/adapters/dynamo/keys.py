@@ -9,6 +9,7 @@ Table `records` (pk, sk):
 | an account's control, request allowances, guests | `A#account / CONTROL`, `BUCKET`, `GUESTS` |
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
 | bucket of tests of campaigns; open uploads | `A#account#TRIALS / BUCKET`; `A#account / PLACES#lists`, `PLACES#mails` |
+| of which list, and which export, is it an account's turn? | `A#account / TURNS#lists`, `TURNS#exports` |
 | when was this API key last used? | `USE#sha256 / KEY` |
 | an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
 | what an account has used of a day's limits | `SPENT#account / 2026-11-20` |
@@ -304,6 +305,11 @@ def due(account_id: str, at_ms: int, job_id: str, *, test: bool = False) -> Key:
         test: whether the agenda of the account's test keys is meant.
     """
     return key(f"A#{account_id}#DUE#TEST" if test else f"A#{account_id}#DUE", aged(at_ms, job_id))
+
+
+def turns(account_id: str, kind: str) -> Key:
+    """The line of an account's work of one kind."""
+    return key(account_pk(account_id), f"TURNS#{kind}")
 
 
 def schedules(namespace: str) -> Key:
