@@ -22,6 +22,7 @@ Table `records` (pk, sk):
 | did this number stop SMS, calls, WhatsApp? | `A#account#STOPSMS / …`, `…#STOPVOICE / …`, `…#STOPWHATSAPP / …` |
 | when was an address last suppressed, or unsubscribed? | `A#account / SUPPRESSED` |
 | an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
+| how many wait, of live and of test keys? | `A#account / SCHEDULES`, `A#account#TEST / SCHEDULES` |
 | was this request made before? | `I#account / sha256(key)` |
 | an export of a campaign or job; that of a job's archive | `X#id / EXPORT`; `X#archive-job / EXPORT` |
 | is everything paused? | `SYS / CONTROL` |
@@ -320,6 +321,11 @@ def due(account_id: str, at_ms: int, job_id: str, *, test: bool = False) -> Key:
         test: whether the agenda of the account's test keys is meant.
     """
     return key(f"A#{account_id}#DUE#TEST" if test else f"A#{account_id}#DUE", aged(at_ms, job_id))
+
+
+def schedules(namespace: str) -> Key:
+    """How many jobs of a namespace wait for their time; perhaps fewer do."""
+    return key(account_pk(namespace), "SCHEDULES")
 
 
 # change: the key of an item in DynamoDB
