@@ -174,6 +174,7 @@ class Core:
             blobs=d.blobs,
             archive=d.archive_after,
             listeners=d.audience,
+            clock=d.clock,
         )
     )
     """Jobs, chunks, contents and details."""

@@ -288,6 +288,29 @@ def test_routes(template: Template) -> None:
     assert apart == "POST /webhooks/{provider}/{credential_id}", "posts of providers never use up what clients have"
 
 
+def test_posts_of_providers_have_an_address_of_their_own_if_asked_for(template: Template) -> None:
+    assert not template.of("Lambda::Url"), "the API's route is the only one"
+    assert "ReservedConcurrentExecutions" not in template.functions()["webhooks"]
+    found = Template(json.loads(synthesised(deployment(webhooks_at_once=50)).read_text("utf-8")))
+    (made,) = found.of("Lambda::Url").values()
+    function = target(made["TargetFunctionArn"])
+    assert (made["AuthType"], found.service(made["TargetFunctionArn"])) == ("NONE", "webhooks")
+    assert found.functions()["webhooks"]["ReservedConcurrentExecutions"] == 50, "strangers' posts have a bound"
+    public = [x for x in found.of("Lambda::Permission").values() if x["Principal"] == "*"]
+    assert {target(x["FunctionName"]) for x in public} == {function}
+    assert {(x["Action"], x.get("FunctionUrlAuthType"), x.get("InvokedViaFunctionUrl")) for x in public} == {
+        ("lambda:InvokeFunctionUrl", "NONE", None),
+        ("lambda:InvokeFunction", None, True),
+    }
+    assert "WebhooksUrl" in found.raw["Outputs"]
+    assert "POST /webhooks/{provider}/{credential_id}" in {
+        x["RouteKey"] for x in found.of("ApiGatewayV2::Route").values()
+    }
+    (alarm,) = (x for x in found.of("CloudWatch::Alarm").values() if x["AlarmName"].endswith("-api-errors"))
+    names = {x["MetricStat"]["Metric"]["MetricName"] for x in alarm["Metrics"] if "MetricStat" in x}
+    assert names == {"5xx", "Url5xxCount"}
+
+
 def test_the_api_has_a_domain_of_its_own_and_no_other_address() -> None:
     own: dict[str, Any] = {"domain": {**DOMAIN, "close_default_endpoint": True}, "console": CONSOLE}
     found = Template(json.loads(synthesised(deployment(**own)).read_text("utf-8")))
