@@ -416,6 +416,7 @@ class Posthaste(_Model):
     domain: DomainFields | None = None
     reserved: Literal["auto", "none"] = "auto"
     small_jobs_apart: bool = False
+    webhooks_at_once: Annotated[int, Field(ge=0, le=500)] = 0
     alarm_email: str = ""
     kms_key_arn: str = ""
     operators_mfa: bool = False
@@ -463,6 +464,8 @@ class Posthaste(_Model):
         self._check_retired()
         if self.domain is not None and self.public_url:
             raise ValueError("public_url: domain.name is the public address; leave one of them out")
+        if self.webhooks_at_once and self.reserved == "none":
+            raise ValueError('webhooks_at_once is reserved concurrency, and reserved is "none"')
         return self
 
     def _check_routes(self, channels: Mapping[str, str]) -> None:

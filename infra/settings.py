@@ -151,9 +151,9 @@ class DeploymentSettings:
 
     @property
     def concurrency(self) -> int:
-        """Concurrent executions that lanes and webhooks to accounts reserve together."""
+        """Concurrent executions that lanes, posts of providers and webhooks to accounts reserve together."""
         lanes = sum(c.workers + c.express_workers for c in self.credentials)
-        return lanes + contracts.HOOKS_RESERVED
+        return lanes + self.settings.webhooks_at_once + contracts.HOOKS_RESERVED
 
 
 def workers(rate: float) -> int:
@@ -235,6 +235,8 @@ def _check_local(parsed: Posthaste) -> None:
         raise SettingsError("kms_key_arn: the local cloud has no KMS")
     if parsed.domain:
         raise SettingsError("domain: the local cloud has no certificates")
+    if parsed.webhooks_at_once:
+        raise SettingsError("webhooks_at_once: the local cloud's functions have no addresses")
 
 
 def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettings | None:
@@ -298,6 +300,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         audit_lock_days=parsed.retention.audit_lock_days,
         archive_days=parsed.retention.archive_days,
         small_jobs_apart=parsed.small_jobs_apart,
+        webhooks_at_once=parsed.webhooks_at_once,
         max_key_days=parsed.max_key_days,
         limits=_limits(parsed.limits),
         prices=_prices(parsed.prices),

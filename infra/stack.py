@@ -29,7 +29,7 @@ from infra.functions.lane import LaneConstruct
 from infra.functions.notices import NoticesConstruct
 from infra.functions.operators import OperatorsConstruct
 from infra.functions.schedules import SchedulesConstruct
-from infra.functions.webhooks import webhooks
+from infra.functions.webhooks import WebhooksConstruct
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.keys import HookKey, LinkKeys
@@ -68,7 +68,7 @@ class PosthasteStack(Stack):
         self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}
         lanes = [self._lane(deployment, c) for c in deployment.credentials]
         environment = self._environment(deployment, storage, feedback, lanes[-1])
-        receive = webhooks(self, deployment, code, environment)
+        webhooks = WebhooksConstruct(self, "Webhooks", deployment=deployment, code=code, environment=environment)
         api = Api(
             self,
             "Api",
@@ -80,7 +80,7 @@ class PosthasteStack(Stack):
                 **schedules.environment,
                 **exports.environment,
             },
-            webhooks=receive,
+            webhooks=webhooks.receive,
         )
         archived = deployment.settings.archive_days > 0
         told = {**environment, contracts.ENV_API_URL: api.address}
@@ -107,7 +107,7 @@ class PosthasteStack(Stack):
         for lane, sender in zip(lanes, senders, strict=True):
             grants.sender(feedback, lane, sender)
         grants.api(api.serve)
-        grants.webhooks(feedback, receive)
+        grants.webhooks(feedback, webhooks.receive)
         grants.dispatch(feedback, dispatch)
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
         grants.schedules(schedules, api.serve, schedules.serve(code, environment), dispatch)
@@ -145,14 +145,15 @@ class PosthasteStack(Stack):
                 dispatch=dispatch,
                 hooks=hooks,
                 api=api,
+                webhooks=webhooks,
             )
         grants.refuse_old_places(
-            receive,
+            webhooks.receive,
             operators,
             *self._buttons(grants, deployment, environment, storage, console, dispatch, hooks),
         )
         grants.key(schedules)
-        self._outputs(api, environment, deployment.settings.audit_days)
+        self._outputs(api, webhooks, environment, deployment.settings.audit_days)
         refuse_crowded(self, deployment)
         self._advise(deployment)
 
@@ -340,7 +341,7 @@ class PosthasteStack(Stack):
             **({contracts.ENV_LOOPBACK: "1"} if deployment.local else {}),
         }
 
-    def _outputs(self, api: Api, environment: Mapping[str, str], audit_days: int) -> None:
+    def _outputs(self, api: Api, webhooks: WebhooksConstruct, environment: Mapping[str, str], audit_days: int) -> None:
         values: Sequence[tuple[str, str]] = (
             ("ApiId", api.http.api_id),
             ("ApiUrl", api.address),
@@ -355,5 +356,7 @@ class PosthasteStack(Stack):
         )
         if api.domain is not None:
             values = (*values, ("ApiTarget", api.domain.regional_domain_name))
+        if webhooks.address:
+            values = (*values, ("WebhooksUrl", webhooks.address))
         for name, value in values:
             CfnOutput(self, name, value=value)

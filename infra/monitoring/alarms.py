@@ -383,13 +383,16 @@ def streams(readers: Sequence[Function]) -> Iterable[Watch]:
     )
 
 
-def api(http: HttpApi) -> Iterable[Watch]:
-    """Watch what the API answers."""
+def api(http: HttpApi, webhooks: Function | None) -> Iterable[Watch]:
+    """Watch what the API answers. `webhooks`: the function that has an address of its own, if there is one."""
+    faults: list[IMetric] = [http.metric_server_error(statistic="Sum", period=Duration.seconds(FIVE_MINUTES))]
+    if webhooks is not None:
+        faults.append(figures.of_function(webhooks, "Url5xxCount", "Sum"))
     yield Watch(
         "api-errors",
         "api-errors",
         "The API answers with 5xx in two of the last three five minutes: clients' requests are not taken.",
-        http.metric_server_error(statistic="Sum", period=Duration.seconds(FIVE_MINUTES)),
+        faults[0] if len(faults) == 1 else figures.together("SUM", faults, FIVE_MINUTES),
         0,
         periods=3,
         breaching=2,

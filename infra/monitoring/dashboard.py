@@ -28,6 +28,7 @@ from infra.functions.api import Api
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
+from infra.functions.webhooks import WebhooksConstruct
 from infra.limits import WIDGET_ALARMS
 from infra.monitoring import alarms, figures
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
@@ -60,6 +61,7 @@ class Monitoring(Construct):
         dispatch: Dispatch,
         hooks: HooksConstruct,
         api: Api,
+        webhooks: WebhooksConstruct,
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment = deployment
@@ -85,7 +87,7 @@ class Monitoring(Construct):
             *alarms.lists(deployment.stage),
             *alarms.functions(senders, [f for f in functions if f not in senders]),
             *alarms.streams([dispatch.plan, dispatch.log, hooks.gather]),
-            *alarms.api(api.http),
+            *alarms.api(api.http, webhooks.receive if webhooks.address else None),
             *alarms.keys(deployment.stage),
             *(alarms.limits(deployment.stage) if deployment.settings.limits else ()),
         ]

@@ -158,6 +158,8 @@ class Settings:
     """How a channel's route is used, where that is not SPREAD."""
     small_jobs_apart: bool = False
     """Whether a new small job's ledger is in an item of its own, where older versions look for it."""
+    webhooks_at_once: int = 0
+    """Posts of providers that are served at once, also by an address of their own; 0: no bound, and no such address."""
     limits: dict[str, int] = field(default_factory=dict)
     """Limits of a day of accounts that have none of their own, as of `shared.domain.spending.limits`."""
     prices: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -194,6 +196,7 @@ class Settings:
                 "feedback_timeout": self.feedback_timeout,
                 **self._retention(),
                 **({"small_jobs_apart": True} if self.small_jobs_apart else {}),
+                **({"webhooks_at_once": self.webhooks_at_once} if self.webhooks_at_once else {}),
                 **({"max_key_days": self.max_key_days} if self.max_key_days else {}),
                 **self._spending(),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),

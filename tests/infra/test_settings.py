@@ -188,6 +188,11 @@ WRONG: dict[str, tuple[Change, str]] = {
     "forever for feedback": (field(feedback_timeout=2_592_001), "feedback_timeout: must be at most"),
     "reserved misspelt": (field(reserved="yes"), "reserved: must be 'auto' or 'none'"),
     "over a hundred credentials": (many(101), "101 credentials; a deployment has at most 100"),
+    "posts at once without what is reserved": (
+        field(webhooks_at_once=50, reserved="none"),
+        'webhooks_at_once is reserved concurrency, and reserved is "none"',
+    ),
+    "too many posts at once": (field(webhooks_at_once=501), "webhooks_at_once: "),
     "over 900 reserved": (many(3, workers=300), "the functions reserve 1835 concurrent executions in sum, more"),
 }
 
@@ -276,6 +281,14 @@ def test_more_lanes_than_cloudformation_carries_are_refused(tmp_path: Any) -> No
         match=r"the stack has \d+ resources, and .* allows 500: \d+ of 61 lanes, .*; .*\"stack\": \"more\"",
     ):
         synthesise(read(raw, known=["sendgrid"]), tmp_path)
+
+
+def test_posts_of_providers_count_among_what_is_reserved() -> None:
+    plain, bounded = (read({**SETTINGS, **x}, known=["sendgrid"]) for x in ({}, {"webhooks_at_once": 50}))
+    assert bounded.concurrency == plain.concurrency + 50
+    assert contracts.Settings.loads(bounded.settings.dumps()).webhooks_at_once == 50
+    with pytest.raises(SettingsError, match="webhooks_at_once: the local cloud's functions have no addresses"):
+        read({**SETTINGS, "webhooks_at_once": 50}, target="local", known=["sendgrid"])
 
 
 def test_the_local_cloud_has_no_certificates() -> None:

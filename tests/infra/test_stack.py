@@ -183,6 +183,13 @@ def test_functions(template: Template) -> None:
     assert len({target(f["Role"]) for f in functions.values()}) == len(functions), "one role each"
 
 
+def test_lambda_s_own_lines_are_left_out_where_each_message_would_pay_for_them(template: Template) -> None:
+    levels = {name: f["LoggingConfig"].get("SystemLogLevel") for name, f in template.functions().items()}
+    quiet = {name for name, level in levels.items() if level == "WARN"}
+    assert quiet == {*SENDERS, "api", "webhooks", "track"}
+    assert {levels[name] for name in set(levels) - quiet} == {None}, "runbooks read the lines of the others"
+
+
 def test_time_limits(aws: Template, local: Template) -> None:
     expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60, "export": 900}
     expected |= {"notices": 60, "take": 60, "digest": 120, "operate": 29}
@@ -279,6 +286,29 @@ def test_routes(template: Template) -> None:
     assert 0 < stage["DefaultRouteSettings"]["ThrottlingRateLimit"] <= 10_000
     (apart,) = stage["RouteSettings"]
     assert apart == "POST /webhooks/{provider}/{credential_id}", "posts of providers never use up what clients have"
+
+
+def test_posts_of_providers_have_an_address_of_their_own_if_asked_for(template: Template) -> None:
+    assert not template.of("Lambda::Url"), "the API's route is the only one"
+    assert "ReservedConcurrentExecutions" not in template.functions()["webhooks"]
+    found = Template(json.loads(synthesised(deployment(webhooks_at_once=50)).read_text("utf-8")))
+    (made,) = found.of("Lambda::Url").values()
+    function = target(made["TargetFunctionArn"])
+    assert (made["AuthType"], found.service(made["TargetFunctionArn"])) == ("NONE", "webhooks")
+    assert found.functions()["webhooks"]["ReservedConcurrentExecutions"] == 50, "strangers' posts have a bound"
+    public = [x for x in found.of("Lambda::Permission").values() if x["Principal"] == "*"]
+    assert {target(x["FunctionName"]) for x in public} == {function}
+    assert {(x["Action"], x.get("FunctionUrlAuthType"), x.get("InvokedViaFunctionUrl")) for x in public} == {
+        ("lambda:InvokeFunctionUrl", "NONE", None),
+        ("lambda:InvokeFunction", None, True),
+    }
+    assert "WebhooksUrl" in found.raw["Outputs"]
+    assert "POST /webhooks/{provider}/{credential_id}" in {
+        x["RouteKey"] for x in found.of("ApiGatewayV2::Route").values()
+    }
+    (alarm,) = (x for x in found.of("CloudWatch::Alarm").values() if x["AlarmName"].endswith("-api-errors"))
+    names = {x["MetricStat"]["Metric"]["MetricName"] for x in alarm["Metrics"] if "MetricStat" in x}
+    assert names == {"5xx", "Url5xxCount"}
 
 
 def test_the_api_has_a_domain_of_its_own_and_no_other_address() -> None:
