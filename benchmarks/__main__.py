@@ -37,6 +37,7 @@ COST = ROOT / "docs" / "cost.md"
 PERFORMANCE = ROOT / "docs" / "performance.md"
 MARK = "<!-- written by python -m benchmarks --docs -->"
 REST_MARK = "<!-- at rest: written by python -m benchmarks --docs -->"
+STEADY_MARK = "<!-- steady: written by python -m benchmarks --docs -->"
 SINGLES_MARK = "<!-- single messages: written by python -m benchmarks --docs -->"
 COUNTED: tuple[Callable[[], list[Row]], ...] = (
     counted.windows,
@@ -98,6 +99,7 @@ def main() -> int:
     pages = {
         (COST, MARK): cost.markdown(priced),
         (COST, REST_MARK): rest.markdown(),
+        (COST, STEADY_MARK): cost.steady(priced),
         (PERFORMANCE, SINGLES_MARK): express.markdown(),
     }
     print(cost.table(priced) + "\n")

@@ -148,6 +148,7 @@ class PosthasteStack(Stack):
                 hooks=hooks,
                 api=api,
                 webhooks=webhooks,
+                storage=storage,
             )
         grants.refuse_old_places(webhooks.receive, operators)
         grants.key(schedules)
