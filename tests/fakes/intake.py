@@ -11,6 +11,7 @@ from shared.domain.lists.uploads import ListRules, PackedChunk
 from shared.engine.lists.ingest import Ingestion
 from shared.engine.lists.uploading import Reminder, Uploading
 from shared.engine.work import WorkResult
+from tests.fakes.account_turns import FakeAccountTurns
 from tests.fakes.campaigns import FakeCampaigns
 from tests.fakes.clock import FakeClock
 from tests.fakes.exports import FakeMultipart
@@ -40,6 +41,7 @@ class Intake:
         self.files = FakeFiles(self.tap)
         self.queue = FakeQueue(self.clock, self.tap)
         self.settings = Settings("test", (Credential("one", "one", "email", rate),), {"email": ("one",)})
+        self.turns = FakeAccountTurns(self.clock, self.tap)
         self._owners = count(1)
 
     @property
@@ -65,6 +67,7 @@ class Intake:
             queue=self.queue,
             settings=self.settings,
             clock=self.clock,
+            turns=self.turns,
         )
 
     def campaign(self, **changes: Any) -> Campaign:
