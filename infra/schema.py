@@ -340,10 +340,11 @@ class ConsoleFields(_Model):
     provider: Literal["github", "openid"] = GITHUB
     client_id: Annotated[str, Field(min_length=1, max_length=200)]
     allowed: Allowed = Field(default_factory=Allowed)
-    roles: dict[str, Literal["operator"]] = Field(default_factory=dict)
+    roles: dict[str, Literal["operator", "key-admin"]] = Field(default_factory=dict)
     base_url: str = ""
     inbox: str = ""
     own_accounts: bool = True
+    buttons: bool = False
     issuer: Annotated[str, Field(max_length=500)] = ""
     groups_claim: Annotated[str, Field(max_length=200)] = ""
     name: Annotated[str, Field(max_length=40)] = ""

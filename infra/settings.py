@@ -283,6 +283,7 @@ def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettin
         base_url=_url("console.base_url", parsed.base_url, place),
         inbox=_url("console.inbox", parsed.inbox, place),
         own_accounts=parsed.own_accounts,
+        buttons=parsed.buttons,
         issuer=parsed.issuer if _url("console.issuer", parsed.issuer, place) else "",
         groups_claim=parsed.groups_claim or "groups",
         name=parsed.shown,
