@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import Final
 
 from aws_cdk import (
     Annotations,
@@ -21,6 +22,7 @@ from infra.building.governance import govern
 from infra.crowds import refuse_crowded
 from infra.functions import workers
 from infra.functions.api import Api
+from infra.functions.buttons import ButtonsConstruct
 from infra.functions.console import ConsoleConstruct, people_environment
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
@@ -37,6 +39,9 @@ from infra.resources.storage import ARCHIVE, Storage
 from infra.settings import DeploymentSettings
 from shared import contracts
 from shared.providers.needs import needs_of, topic_output
+
+OPERATE: Final = "/operate"
+"""The stack of what operators call among the stacks of lanes, none of whose names has a slash."""
 
 
 class PosthasteStack(Stack):
@@ -106,8 +111,7 @@ class PosthasteStack(Stack):
         grants.webhooks(feedback, webhooks.receive)
         grants.dispatch(feedback, dispatch)
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
-        due = schedules.serve(code, environment)
-        grants.schedules(schedules, api.serve, due, dispatch)
+        grants.schedules(schedules, api.serve, schedules.serve(code, environment), dispatch)
         notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
         grants.notices(notices)
         grants.digest(digest, api.serve, digest.serve(code, told))
@@ -123,20 +127,14 @@ class PosthasteStack(Stack):
         operators = grants.operators(
             self._operators(deployment, environment, storage, api, dispatch, hooks), dispatch, hooks
         )
-        grants.console(
-            self._console(
-                deployment,
-                code,
-                {**environment, **schedules.environment, **lists.environment, **exports.environment},
-                storage,
-                api,
-            ),
-            schedules,
-            hooks,
-            digest,
-            lists,
-            exports,
+        console = self._console(
+            deployment,
+            code,
+            {**environment, **schedules.environment, **lists.environment, **exports.environment},
+            storage,
+            api,
         )
+        grants.console(console, schedules, hooks, digest, lists, exports)
         if not deployment.local:
             Monitoring(
                 self,
@@ -149,8 +147,13 @@ class PosthasteStack(Stack):
                 hooks=hooks,
                 api=api,
                 webhooks=webhooks,
+                storage=storage,
             )
-        grants.refuse_old_places(webhooks.receive, operators)
+        grants.refuse_old_places(
+            webhooks.receive,
+            operators,
+            *self._buttons(grants, deployment, environment, storage, console, dispatch, hooks),
+        )
         grants.key(schedules)
         self._outputs(api, webhooks, environment, deployment.settings.audit_days)
         refuse_crowded(self, deployment)
@@ -239,6 +242,12 @@ class PosthasteStack(Stack):
             ops=storage.ops,
         )
 
+    def _operate(self, deployment: DeploymentSettings) -> tuple[Construct, Code]:
+        """Return the stack of what operators call, with its asset."""
+        if OPERATE not in self._homes:
+            self._homes[OPERATE] = self._nested(deployment, "Operate", "operators' function and policies")
+        return self._homes[OPERATE]
+
     def _operators(
         self,
         deployment: DeploymentSettings,
@@ -255,7 +264,7 @@ class PosthasteStack(Stack):
             dispatch: the construct of the sweeper.
             hooks: the construct of the function that gathers.
         """
-        home, code = self._nested(deployment, "Operate", "operators' function and policies")
+        home, code = self._operate(deployment)
         return OperatorsConstruct(
             home,
             "Operators",
@@ -266,6 +275,33 @@ class PosthasteStack(Stack):
             sweep=dispatch.sweep,
             gather=hooks.gather,
         )
+
+    def _buttons(
+        self,
+        grants: Grants,
+        deployment: DeploymentSettings,
+        environment: Mapping[str, str],
+        storage: Storage,
+        console: ConsoleConstruct | None,
+        dispatch: Dispatch,
+        hooks: HooksConstruct,
+    ) -> list[Function]:
+        """Create what does what operators press in the console; none if the settings have no buttons."""
+        if deployment.console is None or console is None or not deployment.console.buttons:
+            return []
+        home, code = self._operate(deployment)
+        made = ButtonsConstruct(
+            home,
+            "Buttons",
+            deployment=deployment,
+            code=code,
+            environment={**environment, **people_environment(deployment.console, storage.people)},
+            console=console,
+            sweep=dispatch.sweep,
+            gather=hooks.gather,
+        )
+        grants.buttons(made, console, dispatch, hooks)
+        return [made.serve]
 
     def _console(
         self, deployment: DeploymentSettings, code: Code, environment: Mapping[str, str], storage: Storage, api: Api

@@ -32,6 +32,7 @@ from infra.functions.webhooks import WebhooksConstruct
 from infra.limits import WIDGET_ALARMS
 from infra.monitoring import alarms, figures
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
+from infra.resources.storage import Storage
 from infra.settings import DeploymentSettings
 from shared import contracts, metrics
 
@@ -62,6 +63,7 @@ class Monitoring(Construct):
         hooks: HooksConstruct,
         api: Api,
         webhooks: WebhooksConstruct,
+        storage: Storage,
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment = deployment
@@ -90,6 +92,7 @@ class Monitoring(Construct):
             *alarms.api(api.http, webhooks.receive if webhooks.address else None),
             *alarms.keys(deployment.stage),
             *(alarms.limits(deployment.stage) if deployment.settings.limits else ()),
+            *(alarms.table(storage.records) if deployment.capacity else ()),
         ]
         names = [f"{contracts.prefix(deployment.stage)}-{watch.name}" for watch in watches]
         self.alarms = [self._alarm(watch, name) for watch, name in zip(watches, names, strict=True)]

@@ -13,12 +13,12 @@ from tests.infra.template import Template
 
 EU: Final = examples()["eu"]
 TAGGED: Final = (
-    "Lambda::Function",
     "DynamoDB::Table",
-    "SQS::Queue",
+    "IAM::Role",
+    "Lambda::Function",
     "S3::Bucket",
     "SecretsManager::Secret",
-    "IAM::Role",
+    "SQS::Queue",
 )
 
 pytestmark = pytest.mark.slow
