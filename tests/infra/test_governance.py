@@ -12,14 +12,7 @@ from tests.infra.synthesis import synthesised
 from tests.infra.template import Template
 
 EU: Final = examples()["eu"]
-TAGGED: Final = (
-    "DynamoDB::Table",
-    "IAM::Role",
-    "Lambda::Function",
-    "S3::Bucket",
-    "SecretsManager::Secret",
-    "SQS::Queue",
-)
+TAGGED: Final = tuple("DynamoDB::Table IAM::Role Lambda::Function S3::Bucket SecretsManager::Secret SQS::Queue".split())
 
 pytestmark = pytest.mark.slow
 
