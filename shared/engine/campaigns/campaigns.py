@@ -360,7 +360,7 @@ class CampaignControl:
         """Make the job, and have it started. `spent`: the policy, and with this list's rows counted."""
         now = self._now()
         made_of = job_of(campaign, upload, self._settings, now, order)
-        job = self._charged(campaign, upload, made_of)
+        job = self._charged(campaign, upload, replace(made_of, approved=grant is not None))
         if isinstance(job, Refused):
             return job
         not_before = job.not_before
