@@ -259,6 +259,28 @@ Most = Annotated[int, Field(ge=0, le=10**12)]
 """The most messages of a day."""
 
 
+Units = Annotated[int, Field(ge=1, le=1_000_000)]
+"""Of DynamoDB's capacity, a second."""
+Bounds = Annotated[list[Units], Field(min_length=2, max_length=2)]
+"""The least and the most."""
+
+
+class CapacityFields(_Model):
+    """The provisioned capacity of the table `records`. `use`: percent in use at which scaling aims."""
+
+    writes: Bounds
+    reads: Bounds
+    use: Annotated[int, Field(ge=20, le=90)] = 70
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        for name in ("writes", "reads"):
+            least, most = getattr(self, name)
+            if least > most:
+                raise ValueError(f"{name}: {least} is the least, and more than {most}")
+        return self
+
+
 class LimitFields(_Model):
     """The limits of a UTC day of accounts for which operators have set no others."""
 
@@ -318,10 +340,11 @@ class ConsoleFields(_Model):
     provider: Literal["github", "openid"] = GITHUB
     client_id: Annotated[str, Field(min_length=1, max_length=200)]
     allowed: Allowed = Field(default_factory=Allowed)
-    roles: dict[str, Literal["operator"]] = Field(default_factory=dict)
+    roles: dict[str, Literal["operator", "key-admin"]] = Field(default_factory=dict)
     base_url: str = ""
     inbox: str = ""
     own_accounts: bool = True
+    buttons: bool = False
     issuer: Annotated[str, Field(max_length=500)] = ""
     groups_claim: Annotated[str, Field(max_length=200)] = ""
     name: Annotated[str, Field(max_length=40)] = ""
@@ -415,6 +438,8 @@ class Posthaste(_Model):
     domain: DomainFields | None = None
     reserved: Literal["auto", "none"] = "auto"
     small_jobs_apart: bool = False
+    capacity: CapacityFields | None = None
+    webhooks_at_once: Annotated[int, Field(ge=0, le=500)] = 0
     alarm_email: str = ""
     kms_key_arn: str = ""
     operators_mfa: bool = False
@@ -462,6 +487,8 @@ class Posthaste(_Model):
         self._check_retired()
         if self.domain is not None and self.public_url:
             raise ValueError("public_url: domain.name is the public address; leave one of them out")
+        if self.webhooks_at_once and self.reserved == "none":
+            raise ValueError('webhooks_at_once is reserved concurrency, and reserved is "none"')
         return self
 
     def _check_routes(self, channels: Mapping[str, str]) -> None:

@@ -9,7 +9,8 @@ Assumed:
   stream's window of a second).
 - A function takes 6 ms per AWS call, and 5 ms besides.
 - A sender is billed for as long as its lane's rate asks for, with both workers busy all the time.
-- An invocation logs 500 bytes: a line for people and one of figures. Lambda's own lines add 550 bytes.
+- An invocation logs a line for people and one of figures; the API logs only the first. A test holds the sizes
+  below. Lambda's own lines add 550 bytes, but not for functions that can run for each message.
 - A request to a provider carries 450 bytes besides its body (headers and TLS).
 - A campaign has 5,000 recipients. Each has a body of their own of three placeholders and an unsubscription link. Its
   text part is derived.
@@ -51,13 +52,22 @@ SENDER_GB: Final = 1.0
 """infra/functions/lane.py, FAST_MB: the memory of a lane of more than 250 messages a second and worker."""
 API_GB: Final = 1.0
 """infra/functions/api.py, MEMORY_MB."""
-LOG_BYTES: Final = 1050
+API_LINES: Final = 380
+EDGE_LINES: Final = 600
+WORKER_LINES: Final = 650
+"""Bytes that an invocation logs, with CloudWatch's 26 a line: of the API, of the webhooks' end, of other functions."""
+PLACE_BYTES: Final = 40
+"""Of a sender's line, for each pointer beside the first."""
+LAMBDA_LINES: Final = 550
+"""Lambda's own lines about an invocation, of functions that are not `FREQUENT` (infra/building/function.py)."""
 ACCESS_BYTES: Final = 180
 """A line of the access log (infra/functions/api.py, LOG_LINE) and the 26 bytes that CloudWatch adds."""
 MONTH_SECONDS: Final = 730 * 3600
 WIRE_BYTES: Final = 450
 EVENT_BYTES: Final = 240
 GB: Final = 1e9
+USED: Final = (30, 50, 70)
+"""Percent of a provisioned capacity that is used, on the mean of a month."""
 
 
 Stored = Mapping[tuple[str, str, str], tuple[int, int]]
@@ -96,11 +106,23 @@ def dynamo(bill: Bill, tally: Tally, times: float = 1) -> None:
     bill.add("SQS", times * (tally.sqs * prices.SQS_REQUEST + tally.sqs_fair * prices.SQS_FAIR))
 
 
-def function(bill: Bill, invocations: float, calls: float, gb: float = MEMORY_GB, seconds: float = 0) -> None:
-    """Add invocations that make `calls` AWS calls in all, or last `seconds` in all if that is longer."""
+def function(
+    bill: Bill,
+    invocations: float,
+    calls: float,
+    gb: float = MEMORY_GB,
+    seconds: float = 0,
+    *,
+    lines: int = WORKER_LINES,
+) -> None:
+    """Add invocations that make `calls` AWS calls in all, or last `seconds` in all if that is longer.
+
+    Args:
+        lines: bytes that each logs.
+    """
     busy = max(seconds, calls * CALL_SECONDS + invocations * BASE_SECONDS)
     bill.add("Lambda", invocations * prices.LAMBDA_REQUEST + busy * gb * prices.LAMBDA_GB_SECOND)
-    bill.add("logs", invocations * LOG_BYTES / GB * prices.LOG_GB)
+    bill.add("logs", invocations * lines / GB * prices.LOG_GB)
 
 
 def received(bill: Bill, messages: float, per_receive: int, size: int, *, fair: bool = False) -> None:
@@ -122,7 +144,7 @@ def bill(name: str, *, body: int, per_call: int, batched: bool) -> Bill:
         pointers = tally.service("sqs", "SendMessage", "SendMessageBatch")
         dynamo(out, tally)
         requested(out, 1)
-        function(out, 1, 6, API_GB)
+        function(out, 1, 6, API_GB, lines=API_LINES)
         _delivered(out, pointers, sent + calls * WIRE_BYTES)
         (_batched if batched else _single)(out, w, job)
     return out
@@ -141,9 +163,10 @@ def campaign_bill(name: str, *, body: int) -> tuple[Bill, Tally]:
         puts, gets = tally.service("s3", "PutObject"), tally.service("s3", "GetObject", "HeadObject")
         out.add("S3", puts * prices.S3_PUT + gets * prices.S3_GET)
         requested(out, CAMPAIGN_REQUESTS)
-        function(out, CAMPAIGN_REQUESTS, CAMPAIGN_REQUESTS * 10, API_GB)
-        function(out, 1, 0, MEMORY_GB, CAMPAIGN * ROW_SECONDS)
-        function(out, 2, 6)  # the planner looks at the job that begins and at the one that ends
+        function(out, CAMPAIGN_REQUESTS, CAMPAIGN_REQUESTS * 10, API_GB, lines=API_LINES)
+        function(out, 1, 0, MEMORY_GB, CAMPAIGN * ROW_SECONDS, lines=WORKER_LINES + LAMBDA_LINES)
+        # The planner looks at the job that begins and at the one that ends.
+        function(out, 2, 6, lines=WORKER_LINES + LAMBDA_LINES)
         _delivered(out, -(-CAMPAIGN // CHUNK), sent + calls * WIRE_BYTES)
         _batched(out, w, job)
     return out, tally
@@ -152,7 +175,7 @@ def campaign_bill(name: str, *, body: int) -> tuple[Bill, Tally]:
 def _delivered(out: Bill, pointers: int, wire: int) -> None:
     """Add what senders, loggers, lanes and the wire to the provider cost; `wire`: bytes."""
     function(out, pointers, 0, SENDER_GB, WORKERS * out.messages / RATE)
-    function(out, pointers, 6 * pointers)
+    function(out, pointers, 6 * pointers, lines=WORKER_LINES + LAMBDA_LINES)
     received(out, pointers, 1, 100, fair=True)
     out.add("egress", wire / GB * prices.EGRESS_GB)
 
@@ -195,7 +218,7 @@ def posted(out: Bill, posts: int, size: int, per_receive: int = RECEIVED) -> Non
         per_receive: how many of them a request of the event source gets.
     """
     requested(out, posts)
-    function(out, posts, posts)
+    function(out, posts, posts, lines=EDGE_LINES)
     out.add("SQS", posts * ceil(size / 65536) * prices.SQS_REQUEST)
     received(out, posts, per_receive, size)
 
@@ -214,6 +237,20 @@ def table(bills: list[Bill]) -> str:
     lines.append(f"{'total':<24}" + "".join(f"{b.total:>44.3f}" for b in bills))
     lines.append(f"{'storage until it expires':<24}" + "".join(f"{b.kept:>44.3f}" for b in bills))
     return "\n".join(lines)
+
+
+def steady(bills: list[Bill]) -> str:
+    """Return as a Markdown table what bills are on demand, and with a capacity that is used to some percentages."""
+    heads = ["on demand", *(f"{used} % used" for used in USED)]
+    rows = [f"| $ per million messages | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    write, read = (x / 3600 for x in (prices.WRITE_CAPACITY, prices.READ_CAPACITY))
+    for b in bills:
+        writes, reads = b.lines["DynamoDB writes"], b.lines["DynamoDB reads"]
+        for_all = b.total - writes - reads
+        bought = writes / prices.WRITE_UNIT * write + reads / prices.READ_UNIT * read
+        totals = [b.total, *(for_all + bought * 100 / used for used in USED)]
+        rows.append(f"| {b.name} | " + " | ".join(f"{x:.2f}" for x in totals) + " |")
+    return "\n".join(rows)
 
 
 def _kept(dollars: float) -> str:

@@ -12,13 +12,16 @@ from typing import Final
 
 from benchmarks.counting.cost import (
     API_GB,
+    API_LINES,
     BASE_SECONDS,
     CALL_SECONDS,
     EVENT_BYTES,
     GB,
     MEMORY_GB,
+    PLACE_BYTES,
     RECEIVED,
     WIRE_BYTES,
+    WORKER_LINES,
     Bill,
     dynamo,
     function,
@@ -101,7 +104,7 @@ def _api(out: Bill, w: World, count: int) -> None:
     tally = w.take()
     dynamo(out, tally)
     requested(out, count)
-    function(out, count, tally.aws_calls, API_GB)
+    function(out, count, tally.aws_calls, API_GB, lines=API_LINES)
 
 
 def _sent(out: Bill, w: World, count: int, each: int) -> None:
@@ -109,7 +112,8 @@ def _sent(out: Bill, w: World, count: int, each: int) -> None:
     tally = w.take()
     dynamo(out, tally)
     seconds = max(tally.aws_calls / count * CALL_SECONDS, each * SENDER_SECONDS) + PROVIDER_SECONDS + BASE_SECONDS
-    function(out, count / each, 0, MEMORY_GB, seconds * count / each)
+    lines = WORKER_LINES + (each - 1) * PLACE_BYTES
+    function(out, count / each, 0, MEMORY_GB, seconds * count / each, lines=lines)
     received(out, count, each, POINTER_BYTES, fair=True)
 
 

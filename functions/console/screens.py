@@ -9,6 +9,7 @@ from functions.console.pages.audit import routes as audit
 from functions.console.pages.campaigns import routes as campaigns
 from functions.console.pages.credentials import changes as credential_changes
 from functions.console.pages.credentials import routes as credentials
+from functions.console.pages.dead_letters import changes as redrives
 from functions.console.pages.dead_letters import routes as dead_letters
 from functions.console.pages.digests import routes as digests
 from functions.console.pages.hooks import changes as hook_changes
@@ -16,6 +17,7 @@ from functions.console.pages.hooks import routes as hooks
 from functions.console.pages.jobs import changes as job_changes
 from functions.console.pages.jobs import rescheduling as job_times
 from functions.console.pages.jobs import routes as jobs
+from functions.console.pages.keys import changes as key_changes
 from functions.console.pages.keys import routes as keys
 from functions.console.pages.mails import routes as mails
 from functions.console.pages.members import routes as members
@@ -38,6 +40,7 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *credentials.ROUTES,
     *credential_changes.ROUTES,
     *dead_letters.ROUTES,
+    *redrives.ROUTES,
     *overview.ROUTES,
     *jobs.ROUTES,
     *job_changes.ROUTES,
@@ -56,5 +59,6 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *hooks.ROUTES,
     *hook_changes.ROUTES,
     *keys.ROUTES,
+    *key_changes.ROUTES,
     *audit.ROUTES,
 )

@@ -28,7 +28,7 @@ from shared.engine.jobs.rescheduling import Rescheduler
 from shared.engine.reports.message_log import MessageLog
 from shared.lazy import lazy
 from shared.ports import Clock, Records
-from shared.ports.people import FirstAccounts, People, SignIn
+from shared.ports.people import Buttons, FirstAccounts, People, SignIn
 from shared.web.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ class ConsoleServices:
     """The stores and use cases of the other lists."""
     first_accounts: FirstAccounts | None
     """Makes an account for a person; None: they have to be invited."""
+    buttons: Buttons | None
+    """Does what operators press; None: the console shows their commands."""
     links: PlaceSeal
     """Seals places in lists."""
     limits: SignInLimits
@@ -133,6 +135,7 @@ def build(deployment: Deployment) -> ConsoleServices:
         ),
         use_cases=build_use_cases(deployment),
         first_accounts=own.first_accounts,
+        buttons=own.buttons,
         links=own.links,
         limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock, own.links.keys),
         reads=ThreadPoolExecutor(READS, "reads"),

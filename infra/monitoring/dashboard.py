@@ -28,9 +28,11 @@ from infra.functions.api import Api
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
+from infra.functions.webhooks import WebhooksConstruct
 from infra.limits import WIDGET_ALARMS
 from infra.monitoring import alarms, figures
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
+from infra.resources.storage import Storage
 from infra.settings import DeploymentSettings
 from shared import contracts, metrics
 
@@ -60,6 +62,8 @@ class Monitoring(Construct):
         dispatch: Dispatch,
         hooks: HooksConstruct,
         api: Api,
+        webhooks: WebhooksConstruct,
+        storage: Storage,
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment = deployment
@@ -85,9 +89,10 @@ class Monitoring(Construct):
             *alarms.lists(deployment.stage),
             *alarms.functions(senders, [f for f in functions if f not in senders]),
             *alarms.streams([dispatch.plan, dispatch.log, hooks.gather]),
-            *alarms.api(api.http),
+            *alarms.api(api.http, webhooks.receive if webhooks.address else None),
             *alarms.keys(deployment.stage),
             *(alarms.limits(deployment.stage) if deployment.settings.limits else ()),
+            *(alarms.table(storage.records) if deployment.capacity else ()),
         ]
         names = [f"{contracts.prefix(deployment.stage)}-{watch.name}" for watch in watches]
         self.alarms = [self._alarm(watch, name) for watch, name in zip(watches, names, strict=True)]

@@ -252,6 +252,7 @@ class UseCases(Core):
             queue=d.ingest_queue,
             settings=d.settings,
             clock=d.clock,
+            turns=d.account_turns,
             lease_margin=float(d.env.get(contracts.ENV_LEASE_MARGIN, ingest.LEASE_MARGIN)),
         )
     )
@@ -276,6 +277,7 @@ class UseCases(Core):
             logs=d.logs,
             queue=d.export_queue,
             clock=d.clock,
+            turns=d.account_turns,
         )
     )
     """Makes exports."""

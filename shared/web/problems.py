@@ -145,6 +145,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
         "The account has 10 uploads without a file. Complete one, or wait: each ends after an hour.",
     ),
     "quota_exceeded": (429, "The account or its API key has used up a limit of the day. Wait until `resets_at`."),
+    "too_many_schedules": (
+        429,
+        "100,000 jobs of the account wait for their time, and it may have no more. Send this one later.",
+    ),
     "rate_limited": (429, "Too many requests. Wait for the time in Retry-After."),
     "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
     "internal_error": (500, "An unexpected error occurred. If this continues, report the `request_id`."),
@@ -208,26 +212,28 @@ class ProblemDetails(BaseModel):
     errors: list[FieldError] | None = Field(None, description="The invalid fields. Every 422 has it.")
     request_id: str | None = Field(None, description="With a 500: what to name when asking.")
     quota: str | None = Field(
-        None, description="With `quota_exceeded`: the limit: a channel, `messages` of all channels, or `price`."
+        None,
+        description="With `quota_exceeded`: the limit: a channel, `messages` of all channels, or `price`. With "
+        "`too_many_schedules`: `schedules`.",
     )
-    limit: float | int | None = Field(None, description="With `quota_exceeded`: the most of a day.")
-    used: float | int | None = Field(None, description="With `quota_exceeded`: how much is used.")
+    limit: float | int | None = Field(None, description="With `quota`: the most of a day, or at once.")
+    used: float | int | None = Field(None, description="With `quota`: how much is used.")
     resets_at: datetime | None = Field(None, description="With `quota_exceeded`: when the next day begins.")
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaFacts:
-    """The limit of a day that a request would exceed, as a problem shows it."""
+    """The limit that a request would exceed, as a problem shows it. `resets_at`: None if it is of no day."""
 
     quota: str
     limit: float | int
     used: float | int
-    resets_at: datetime
+    resets_at: datetime | None
 
 
 @dataclass(eq=False)
 class Problem(Exception):
-    """A client's error, or ours, as it is answered. `headers` go with the answer; `facts`: of a `quota_exceeded`."""
+    """A client's error, or ours, as it is answered. `headers` go with the answer; `facts`: with a limit."""
 
     code: str
     detail: str = ""

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from functions.api.examples.parts import whole
 from functions.api.openapi import FILE
 from shared.domain.accounts import ALL_SCOPES, Scope
 from tests.api.conftest import Api
 
-DOCUMENT = json.loads(FILE.read_text(encoding="utf-8"))
+DOCUMENT = whole(json.loads(FILE.read_text(encoding="utf-8")))
 OPERATIONS = [
     (method.upper(), path, operation)
     for path, methods in DOCUMENT["paths"].items()

@@ -8,7 +8,7 @@ import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from random import Random
 from typing import Any, Final
@@ -41,6 +41,24 @@ FIRST: Final = ("Ada", "Ben", "Chloé", "Deniz", "Elif", "Farah", "Goran", "Hana
 LAST: Final = ("Adler", "Brandt", "Costa", "Dubois", "Eriksen", "Fischer", "García", "Horvat", "Ito", "Jansen")
 DAYS: Final = (31, 36, 12, 9, 34, 40, 38, 35, 37, 11, 8, 41, 44)
 """Messages of the days before today, oldest first."""
+LETTERS: Final = {
+    "queue": "feedback",
+    "count": 3,
+    "held": 1,
+    "items": [
+        {
+            "message_id": f"0000000{n}-1b1c-4f0e-9f6e-2f1d5c0b7a3e",
+            "since": 1_790_000_000_000 + n * 60_000,
+            "deliveries": 5,
+            "redrives": n % 2,
+            "what": what,
+            "state": "job LOGGED",
+            "error": "Retriable at dynamo/client.py:210",
+        }
+        for n, what in enumerate(("2 words from one", "1 words from two", None))
+    ],
+}
+"""What is dead in a queue."""
 LONG: Final = "A reminder with a name that takes more than one line of every table, and onewordthatdoesnotendatall"
 
 
@@ -93,6 +111,12 @@ class Example:
     def member(self) -> str:
         """The id of a member."""
         (found, _), *_ = self.console.services.people.members(self.account)
+        return found.id
+
+    @property
+    def key(self) -> str:
+        """The id of an API key."""
+        found, *_ = self.console.services.accounts.list_keys(self.account)
         return found.id
 
 
@@ -151,6 +175,10 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     team = teamed(console)
     sent = _failed_over(console)
     clock.advance(600)
+    roles = {**console.services.console.roles, "olga": "key-admin"}
+    console.services = replace(console.services, console=replace(console.services.console, roles=roles))
+    for queue in ("feedback", "lane-one"):
+        console.buttons.canned[f"/queues/{queue}/letters"] = {**LETTERS, "queue": queue}
     console.sign_in(OLGA)
     posted = _posted(console)
     waiting = api.accepted(people(60, 30), subject="Your invoice of September")
@@ -373,6 +401,10 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "ask to hurry a destination": lambda x: (f"{x.account}/mails/{x.mail}/hurry?address=ann%40example.org",),
     "ask to drop a destination": lambda x: (f"{x.account}/mails/{x.mail}/drop?address=ann%40example.org",),
     "keys": lambda x: (f"{x.account}/keys", f"{x.account}/keys?keys=test"),
+    "ask to rotate a key": lambda x: (f"{x.account}/keys/{x.key}/rotate",),
+    "ask to change a key": lambda x: (f"{x.account}/keys/{x.key}/change",),
+    "ask to revoke a key": lambda x: (f"{x.account}/keys/{x.key}/revoke",),
+    "ask to redrive a queue": lambda _: ("dead-letters/feedback",),
     "credentials": lambda _: ("credentials", "credentials?state=avoided"),
     "ask to pause a credential": lambda _: ("credentials/one/pause",),
     "ask to resume a credential": lambda _: ("credentials/one/resume",),

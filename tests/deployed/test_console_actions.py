@@ -191,3 +191,25 @@ def test_the_switches_of_operators(member: Member) -> None:
     visitor.press(f"credentials/{LANE}/rate", f"credentials/{LANE}/rate", rate="1")
     visitor.press(f"credentials/{LANE}/close", f"credentials/{LANE}/close")
     visitor.press(f"credentials/{LANE}/rate", f"credentials/{LANE}/rate", rate="0")  # as declared
+
+
+def test_operators_press_keys_and_dead_letters(member: Member) -> None:
+    """By the function of its own, with its own rights: keys, and a look at a queue without dead letters."""
+    there = f"{member.account}/keys"
+    fields = member.visitor.fields(f"{there}/new")
+    made = member.visitor.post(f"{there}/new", {**fields, "name": "Pressed", "kind": "live", "proof": "key"})
+    assert (found := re.search(r"ph_live_[A-Za-z0-9_-]{43}", made)) is not None
+    assert found[0] in member.visitor.post(
+        f"{there}/new", {**fields, "name": "Pressed", "kind": "live", "proof": "key"}
+    )
+    (key,) = set(re.findall(r"Key ([0-9a-f]{16}) is ready", made))
+    member.does(f"keys/{key}/change", f"keys/{key}/change", networks="192.0.2.0/24", days="3")
+    fields = member.visitor.fields(f"{there}/{key}/rotate")
+    rotated = member.visitor.post(f"{there}/{key}/rotate", {**fields, "hours": "1"})
+    (heir,) = set(re.findall(r"Key ([0-9a-f]{16}) is ready", rotated))
+    for name in (key, heir):
+        member.does(f"keys/{name}/revoke", f"keys/{name}/revoke")
+        assert name not in member.shown("keys")
+    assert "Dead letters of due" in member.visitor.text("dead-letters/due")
+    fields = {**member.visitor.fields(""), "limit": "5", "run": ""}
+    assert "<b>0</b> are worked on again" in member.visitor.post("dead-letters/due", fields)

@@ -11,6 +11,7 @@ from shared.contracts import due
 from shared.domain.audit import Act, Event, Log, audited
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import Change, JobState
+from shared.domain.spending import limits
 from shared.domain.times import DAY_MS, FUTURE
 from shared.engine.intake.schedules import EARLY_S, QUEUED_S
 from shared.engine.jobs.control import NotNow
@@ -160,6 +161,19 @@ def test_of_two_who_change_it_at_once_the_second_is_told(world: World, monkeypat
     monkeypatch.setattr(world.records, "reschedule", overtaken)
     assert moved(world, job, 2 * HOUR) == CHANGED
     assert world.job(job.id).not_before == job.not_before + 2 * HOUR * 1000
+
+
+def test_a_job_that_is_moved_again_and_again_counts_once_among_those_that_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_SCHEDULES", 2)
+    job = later(world, HOUR)
+    for hours in range(2, 8):
+        assert isinstance(moved(world, job, hours * HOUR), Job)
+    world.clock.advance(1)
+    assert world.schedules.admit(replace(job, id=job.id)) is None
+    full = world.schedules.admit(replace(job, id=job.id))
+    assert full is None, "the second was never stored, so two are not there"
 
 
 def test_who_names_the_time_that_it_had_changes_no_other(world: World) -> None:

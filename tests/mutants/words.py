@@ -50,6 +50,22 @@ WORDS: Final = (
         "tests/cli/test_loading.py::test_the_help_loads_no_command_and_nothing_heavy",
     ),
     Mutant(
+        "an answer that operations share is written in each",
+        10,
+        "functions/api/examples/parts.py",
+        "if times > 1 and name and name not in names:",
+        "if times > 99 and name and name not in names:",
+        "tests/api/test_document_parts.py::test_what_is_shared_gets_a_name_and_all_else_stays",
+    ),
+    Mutant(
+        "the second of two parts with one name is lost",
+        10,
+        "functions/api/examples/parts.py",
+        "if times > 1 and name and name not in names:",
+        "if times > 1 and name:",
+        "tests/api/test_document_parts.py::test_what_is_shared_gets_a_name_and_all_else_stays",
+    ),
+    Mutant(
         "an entry of another list explains why a message was skipped",
         11,
         "shared/engine/reports/explained.py",

@@ -203,11 +203,12 @@ NOT_SENT: Final = (
     *("account_suspended", "channel_not_open", "credential_not_found", "upload_in_progress", "no_list"),
     *("missing_columns", "list_expired", "too_many_lists", "from_missing", "from_not_allowed"),
     *("no_valid_recipient", "rate_too_high", "takes_too_long", "bounce_guard", "country_not_allowed", "quota_exceeded"),
+    "too_many_schedules",
 )
 """Why a list is not sent."""
 _NOT_NOW: Final = (
     *("not_found", "account_suspended", "job_in_progress", "stopping", "expired", "sender_removed"),
-    "quota_exceeded",
+    *("quota_exceeded", "too_many_schedules"),
 )
 
 ROUTES: Final = section(

@@ -159,8 +159,8 @@ def operations(path: str, name: str, kind: str | None) -> tuple[Route, ...]:
         kind: the job's kind that the path is for; None for any.
     """
     of_notices = () if kind else ("not_for_notices",)
-    conflicts = ("job_in_progress", "stopping", "expired", "sender_removed", "quota_exceeded", *of_notices)
-    problems = ("not_found", "account_suspended", *conflicts)
+    conflicts = ("job_in_progress", "stopping", "expired", "sender_removed", *of_notices)
+    problems = ("not_found", "account_suspended", *conflicts, "quota_exceeded", "too_many_schedules")
     return (
         Route(
             method="GET",

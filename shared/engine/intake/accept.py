@@ -146,12 +146,17 @@ class Acceptor:
         if request.idempotency_key:
             due = max(job.created_at, job.not_before)
             key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
+        full = self._schedules.admit(job) if self._schedules is not None else None
+        if full is not None:
+            raise overspent(full)
         charge = self.charge(request)
         if self._schedules is not None:
             self._schedules.announce(job)
         stored = self._records.accept(job, chunks, ledgers, request.content, key, event=_event(job, request))
         if isinstance(stored, Replay | Mismatch):
             self.give_back(charge)
+            if self._schedules is not None:
+                self._schedules.renounce(job)
             return stored
         self._announce(job, ledgers)
         return AcceptedJob(job, answer)

@@ -50,7 +50,7 @@ class Resumed:
 class NotNow:
     """It cannot be done in the job's present state; `code` is stable, `retry_after` in seconds or None for never.
 
-    `excess`: of `quota_exceeded`, the limit of the day.
+    `excess`: of `quota_exceeded` or `too_many_schedules`, the limit.
     """
 
     code: str
@@ -145,6 +145,9 @@ class JobControl:
             return not_now
         states = tuple(s for name in sorted(include) for s in INCLUDES[name])
         event = self._resumed(job, include, by)
+        full = self._schedules.readmit(job) if self._schedules is not None else None
+        if full is not None:
+            return NotNow(full.code, full.wait, full)
         charge = self._charge(job, states, by)
         return charge if isinstance(charge, NotNow) else self._restart(job, states, event, charge)
 

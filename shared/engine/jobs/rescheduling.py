@@ -109,6 +109,7 @@ class Rescheduler:
         event = audited(job.namespace, self._now(), job.id, Act.JOB_RESCHEDULED, by, {**told, **times})
         changed = self._records.reschedule(job, moved, event=event)
         if changed.job is None or not changed.won:
+            self._schedules.renounce(moved)
             return None if changed.job is None else self._overtaken(changed.job)
         return self._arrange(job, changed.job)
 
