@@ -12,7 +12,7 @@ from tests.infra.synthesis import synthesised
 from tests.infra.template import Template
 
 EU: Final = examples()["eu"]
-TAGGED: Final = tuple("DynamoDB::Table IAM::Role Lambda::Function S3::Bucket SecretsManager::Secret SQS::Queue".split())
+TAGGED: Final = ("DynamoDB::Table", "IAM::Role", "Lambda::Function", "S3::Bucket", "SecretsManager::Secret")
 
 pytestmark = pytest.mark.slow
 
