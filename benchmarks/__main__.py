@@ -39,6 +39,7 @@ PERFORMANCE = ROOT / "docs" / "performance.md"
 SCALE = ROOT / "docs" / "scale.md"
 MARK = "<!-- written by python -m benchmarks --docs -->"
 REST_MARK = "<!-- at rest: written by python -m benchmarks --docs -->"
+STEADY_MARK = "<!-- steady: written by python -m benchmarks --docs -->"
 HOT_MARK = "<!-- hot partitions: written by python -m benchmarks --docs -->"
 SINGLES_MARK = "<!-- single messages: written by python -m benchmarks --docs -->"
 COUNTED: tuple[Callable[[], list[Row]], ...] = (
@@ -102,6 +103,7 @@ def main() -> int:
     pages = {
         (COST, MARK): cost.markdown(priced),
         (COST, REST_MARK): rest.markdown(),
+        (COST, STEADY_MARK): cost.steady(priced),
         (PERFORMANCE, SINGLES_MARK): express.markdown(),
         (SCALE, HOT_MARK): hot.markdown(),
     }

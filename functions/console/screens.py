@@ -16,6 +16,7 @@ from functions.console.pages.digests import routes as digests
 from functions.console.pages.hooks import changes as hook_changes
 from functions.console.pages.hooks import routes as hooks
 from functions.console.pages.jobs import changes as job_changes
+from functions.console.pages.jobs import rescheduling as job_times
 from functions.console.pages.jobs import routes as jobs
 from functions.console.pages.keys import changes as key_changes
 from functions.console.pages.keys import routes as keys
@@ -47,6 +48,7 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *overview.ROUTES,
     *jobs.ROUTES,
     *job_changes.ROUTES,
+    *job_times.ROUTES,
     *results.ROUTES,
     *messages.ROUTES,
     *campaigns.ROUTES,

@@ -84,6 +84,7 @@ class Example:
         team: what team keys made.
         asked: a campaign that waits for approval.
         posted: one whose list was sent.
+        scheduled: a job that waits for its time.
     """
 
     console: Console
@@ -102,6 +103,7 @@ class Example:
     team: TeamThings
     asked: str
     posted: str
+    scheduled: str
 
     @property
     def account(self) -> str:
@@ -206,6 +208,7 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
         team,
         _asked(console),
         posted,
+        api.accepted(subject="Season's greetings", scheduled_at="2026-12-24T08:00:00Z"),
     )
 
 
@@ -350,6 +353,10 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "results of a job": lambda x: (f"{x.account}/jobs/{x.sent}/results",),
     "results of a campaign": lambda x: (f"{x.account}/campaigns/{x.posted}/results",),
     "ask to stop": lambda x: (f"{x.account}/jobs/{x.waiting}/stop",),
+    "ask to send now": lambda x: (f"{x.account}/jobs/{x.scheduled}/now",),
+    "ask for another time": lambda x: tuple(
+        f"{x.account}/jobs/{x.scheduled}/time{q}" for q in ("", "?at=2026-12-27T09:00&zone=Europe/Paris")
+    ),
     "ask to resume": lambda x: (f"{x.account}/jobs/{x.stopped}/resume",),
     "ask to retry": lambda x: (f"{x.account}/jobs/{x.sent}/retry",),
     "messages of a job": lambda x: tuple(f"{x.account}/jobs/{job}/messages" for job in (x.sent, x.team.job)),

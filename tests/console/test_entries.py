@@ -135,6 +135,16 @@ def _retried(console: Console) -> Deed:
     return Deed(f"jobs/{job}/retry", Act.JOB_RETRIED, job)
 
 
+def _moved(action: str) -> Callable[[Console], Deed]:
+    def deed(console: Console) -> Deed:
+        job = console.api.accepted(scheduled_at="2026-12-01T00:00:00Z")
+        query = "?at=2026-12-02T09:00&zone=Europe/Paris" if action == "time" else ""
+        form = fields(console.shown(f"/jobs/{job}/{action}{query}"))
+        return Deed(f"jobs/{job}/{action}", Act.JOB_RESCHEDULED, job, form)
+
+    return deed
+
+
 def _invited(console: Console) -> Deed:
     console.services.people.invite("github", "zoe", console.account, Role.VIEWER)
     return Deed("members/withdraw", Act.MEMBER_REMOVED, "user:zoe", {"login": "zoe"})
@@ -292,6 +302,8 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
     "take a pasted list": _campaign(Act.LIST_ADDED, "paste", {"rows": "recipient\r\na@example.org\r\n"}),
     "withdraw a list": _withdrawn,
     "send a campaign": _sent,
+    "send now": _moved("now"),
+    "send at another time": _moved("time"),
     "refuse a list": _refused,
     "set a limit": lambda console: Deed("approvals/limit", Act.LIMIT_SET, console.account, {"which": "every"}),
     "approve a limit": _proposed(Act.LIMIT_SET, "agree"),

@@ -170,6 +170,17 @@ def test_a_batch_is_retried(api: Api, member: Member) -> None:
     member.does(f"jobs/{job}/retry", f"jobs/{job}/retry")
 
 
+def test_a_batch_that_waits_gets_another_time_and_is_sent_now(api: Api, member: Member) -> None:
+    later = datetime.now(UTC) + timedelta(hours=2)
+    to = f"moved+{uuid.uuid4().hex[:10]}@example.org"
+    body = {"from": FROM, "to": to, "subject": "Hello", "text": "Hi!", "scheduled_at": later.isoformat()}
+    job = made(api, "POST", "/batches", body)["job_id"]
+    chosen = f"at={later + timedelta(days=1):%Y-%m-%dT%H:%M}&zone=UTC"
+    member.does(f"jobs/{job}/time", f"jobs/{job}/time?{chosen}")
+    member.does(f"jobs/{job}/now", f"jobs/{job}/now")
+    assert api.finished(job)["counts"]["delivered"] == 1
+
+
 def test_the_switches_of_operators(member: Member) -> None:
     visitor = member.visitor
     member.does("pause", "pause")

@@ -28,12 +28,16 @@ INVOCATION = 900.0
 
 
 class Intake:
-    """Everything in it is public: tests look at and touch what they like."""
+    """Everything in it is public: tests look at and touch what they like.
 
-    def __init__(self, rate: float = 100.0) -> None:
-        self.clock = FakeClock()
-        self.tap = Tap()
-        self.stores = FakeStores(self.clock, self.tap)
+    Args:
+        stores: of a world that it belongs to, with that world's clock; None: its own.
+    """
+
+    def __init__(self, rate: float = 100.0, stores: FakeStores | None = None, clock: FakeClock | None = None) -> None:
+        self.clock = clock or FakeClock()
+        self.stores = stores or FakeStores(self.clock, Tap())
+        self.tap = self.stores.tap
         self.uploads = FakeUploads(
             {}, self.stores.records.chunks, self.stores.ledgers, self.tap, self.stores.records.journal
         )
