@@ -66,6 +66,8 @@ MONTH_SECONDS: Final = 730 * 3600
 WIRE_BYTES: Final = 450
 EVENT_BYTES: Final = 240
 GB: Final = 1e9
+USED: Final = (30, 50, 70)
+"""Percent of a provisioned capacity that is used, on the mean of a month."""
 
 
 Stored = Mapping[tuple[str, str, str], tuple[int, int]]
@@ -235,6 +237,20 @@ def table(bills: list[Bill]) -> str:
     lines.append(f"{'total':<24}" + "".join(f"{b.total:>44.3f}" for b in bills))
     lines.append(f"{'storage until it expires':<24}" + "".join(f"{b.kept:>44.3f}" for b in bills))
     return "\n".join(lines)
+
+
+def steady(bills: list[Bill]) -> str:
+    """Return as a Markdown table what bills are on demand, and with a capacity that is used to some percentages."""
+    heads = ["on demand", *(f"{used} % used" for used in USED)]
+    rows = [f"| $ per million messages | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    write, read = (x / 3600 for x in (prices.WRITE_CAPACITY, prices.READ_CAPACITY))
+    for b in bills:
+        writes, reads = b.lines["DynamoDB writes"], b.lines["DynamoDB reads"]
+        for_all = b.total - writes - reads
+        bought = writes / prices.WRITE_UNIT * write + reads / prices.READ_UNIT * read
+        totals = [b.total, *(for_all + bought * 100 / used for used in USED)]
+        rows.append(f"| {b.name} | " + " | ".join(f"{x:.2f}" for x in totals) + " |")
+    return "\n".join(rows)
 
 
 def _kept(dollars: float) -> str:

@@ -9,6 +9,9 @@ MILLION: Final = 1_000_000
 
 WRITE_UNIT: Final = 0.625 / MILLION
 READ_UNIT: Final = 0.125 / MILLION
+WRITE_CAPACITY: Final = 0.00065
+READ_CAPACITY: Final = 0.00013
+"""DynamoDB, provisioned: of a unit a second, an hour."""
 LAMBDA_REQUEST: Final = 0.20 / MILLION
 LAMBDA_GB_SECOND: Final = 0.0000133334
 """arm64."""

@@ -197,11 +197,13 @@ class World:
         *,
         process: Callable[[], Any] | None = None,
         more: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> str:
         """Post a batch of `body` bytes of HTML to the API, and return its job.
 
         Args:
             process: returns what the API's process has made and knows; None: it is new, and knows no key.
+            headers: as of `ask`.
         """
         batch = {
             **(more or {}),
@@ -211,7 +213,7 @@ class World:
             "body": prose(body),
             "name": "weekly",
         }
-        return str(self.ask("POST", "/batches", json.dumps(batch), process=process)["job_id"])
+        return str(self.ask("POST", "/batches", json.dumps(batch), process=process, headers=headers)["job_id"])
 
     def ask(
         self,
@@ -221,6 +223,7 @@ class World:
         media_type: str = "application/json",
         login: str = "",
         process: Callable[[], Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Any:
         """Return the API's JSON to a request that must succeed.
 
@@ -229,6 +232,7 @@ class World:
             path: without a query.
             login: `name:password` of a notifier; empty: the account's key is sent.
             process: as of `post`.
+            headers: further ones, with lower-case names.
         """
         from functions.api import services  # noqa: PLC0415
         from functions.api.handler import respond  # noqa: PLC0415
@@ -238,7 +242,7 @@ class World:
             "version": "2.0",
             "rawPath": path,
             "rawQueryString": "",
-            "headers": {"authorization": authorization, "content-type": media_type},
+            "headers": {"authorization": authorization, "content-type": media_type, **(headers or {})},
             "requestContext": {"http": {"method": method, "path": path}, "stage": "$default"},
             "body": body,
             "isBase64Encoded": False,

@@ -204,9 +204,13 @@ def is_account_id(text: str) -> bool:
     return _ACCOUNT.fullmatch(text) is not None
 
 
-def new_key_text(kind: KeyKind) -> str:
-    """Return a new API key's text: 256 random bits behind a prefix that secret scanners recognise."""
-    return f"ph_{kind.value}_{secrets.token_urlsafe(32)}"
+def new_key_text(kind: KeyKind, drawn: str = "") -> str:
+    """Return a new API key's text: 256 random bits behind a prefix that secret scanners recognise.
+
+    Args:
+        drawn: these bits, as `secrets.token_urlsafe` gives them; empty: they are drawn here.
+    """
+    return f"ph_{kind.value}_{drawn or secrets.token_urlsafe(32)}"
 
 
 def is_key_text(text: str) -> bool:

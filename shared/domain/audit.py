@@ -52,6 +52,7 @@ class Act(StrEnum):
     JOB_STOPPED = "job.stopped"
     JOB_RETRIED = "job.retried"
     JOB_RESUMED = "job.resumed"
+    JOB_RESCHEDULED = "job.rescheduled"
     GUARD_OVERRIDDEN = "campaign.guard_overridden"
     BATCH_GUARD_OVERRIDDEN = "batch.guard_overridden"
     BATCHES_ACCEPTED = "batch.accepted"

@@ -85,6 +85,7 @@ class Export:
         file: the name of its file, if that is not one of the run's own.
         later: its rows have LATER; one that an earlier version has begun is ended as it began.
         last: its rows have LAST; the same.
+        waits: another export of its account is made first.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Export:
     file: str = ""
     later: bool = False
     last: bool = False
+    waits: bool = False
     version: int = 1
 
     @property

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import COST, MARK, PERFORMANCE, REST_MARK, ROOT, SINGLES_MARK, insert, printed
+from benchmarks.__main__ import COST, MARK, PERFORMANCE, REST_MARK, ROOT, SINGLES_MARK, STEADY_MARK, insert, printed
 from benchmarks.counting import cost, counted, express, rest
 from cli.checks import account
 from infra.schema import MIN_WORKERS
@@ -73,6 +73,7 @@ def test_the_page_has_the_counted_figures() -> None:
     _, bills = counted.costs()
     assert printed(COST) == cost.markdown(bills)
     assert printed(COST, REST_MARK) == rest.markdown()
+    assert printed(COST, STEADY_MARK) == cost.steady(bills)
 
 
 @pytest.mark.slow

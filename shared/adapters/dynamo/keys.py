@@ -9,8 +9,10 @@ Table `records` (pk, sk):
 | an account's control, request allowances, guests | `A#account / CONTROL`, `BUCKET`, `GUESTS` |
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
 | bucket of tests of campaigns; open uploads | `A#account#TRIALS / BUCKET`; `A#account / PLACES#lists`, `PLACES#mails` |
+| of which list, and which export, is it an account's turn? | `A#account / TURNS#lists`, `TURNS#exports` |
 | when was this API key last used? | `USE#sha256 / KEY` |
-| an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
+| an account's stats from day to day, by shard | `A#account#STATS#07 / 2026-11-20#email` |
+| the same as earlier versions wrote them | `A#account#STATS / 2026-11-20#email#07` |
 | what an account has used of a day's limits | `SPENT#account / 2026-11-20` |
 | is 80 or 100 % of a limit used? | `SPENT#account#2026-11-20#email#80 / REACHED` |
 | do the single messages of a day bounce too much? | `BOUNCING#account#2026-11-20#email / BOUNCING` |
@@ -83,6 +85,7 @@ from typing import Final
 
 from shared.contracts import POST_PREFIX
 from shared.domain.ids import is_small
+from shared.domain.jobs.job import SHARDS
 from shared.domain.namespaces import owner
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 from shared.domain.times import Millis
@@ -238,18 +241,33 @@ def accounts(account_id: str) -> Key:
     return key("ACCOUNTS", account_id)
 
 
-def stats_pk(account_id: str) -> str:
+def _early_stats_pk(account_id: str) -> str:
     return f"A#{account_id}#STATS"
 
 
+def stats_pks(account_id: str) -> list[str]:
+    """Return the partitions of an account's stats: one of each shard, and that of earlier versions."""
+    return [_early_stats_pk(account_id), *(_stats_pk(account_id, shard) for shard in range(SHARDS))]
+
+
+def _stats_pk(account_id: str, shard: int) -> str:
+    return f"{_early_stats_pk(account_id)}#{shard:02d}"
+
+
 def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
-    """One shard of a day's stats.
+    """One shard of a day's stats, in a partition of its own: one takes no more than a thousand writes a second.
 
     Args:
         day: the UTC day on which the messages were accepted, as in `2026-11-20`.
-        shard: the shard, from 0.
+        shard: as of `Job.shard`.
     """
-    return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
+    return key(_stats_pk(account_id, shard), f"{day}#{channel}")
+
+
+def day_stats(account_id: str, day: str, channel: str) -> list[Key]:
+    """Return every shard of a day's stats, also as earlier versions wrote them."""
+    early = (key(_early_stats_pk(account_id), f"{day}#{channel}#{shard:02d}") for shard in range(SHARDS))
+    return [*early, *(stats(account_id, day, channel, shard) for shard in range(SHARDS))]
 
 
 def spent(account_id: str, day: str) -> Key:
@@ -304,6 +322,11 @@ def due(account_id: str, at_ms: int, job_id: str, *, test: bool = False) -> Key:
         test: whether the agenda of the account's test keys is meant.
     """
     return key(f"A#{account_id}#DUE#TEST" if test else f"A#{account_id}#DUE", aged(at_ms, job_id))
+
+
+def turns(account_id: str, kind: str) -> Key:
+    """The line of an account's work of one kind."""
+    return key(account_pk(account_id), f"TURNS#{kind}")
 
 
 def schedules(namespace: str) -> Key:

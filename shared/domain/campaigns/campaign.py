@@ -268,6 +268,7 @@ class Upload:
         checkpoint: where reading continues; None before the first.
         owner: invocation that reads it; `until` the end of its lease. Without an owner: not to be read before `until`.
         queued_at: when its file was there and it began to wait for being read.
+        waits: another list of its account is read first.
         starts: leases taken since the checkpoint last moved.
         ttl: Unix seconds when the items read from its file may be removed.
     """
@@ -308,6 +309,7 @@ class Upload:
     queued_at: int = 0
     starts: int = 0
     finished_at: int = 0
+    waits: bool = False
     version: int = 1
 
     @property

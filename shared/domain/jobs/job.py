@@ -112,6 +112,7 @@ class Job:
         pointed_at: when chunks were last pointed to again, by rule S.6 or E.5 (Unix ms).
         stopped: set on stop, removed by the planner; feedback does not reopen a stopped job.
         guard_off: its owner has overridden the bounce guard.
+        approved: another person has approved its list, with its time.
         shared: a campaign's job that reserves nothing: campaigns shared its credential when it was made, or a team key
             made it.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
@@ -121,7 +122,7 @@ class Job:
         template: id of the stored template that a batch was made of; empty: of none. `template_version`: its
             version then.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
-        resumed_by: the actor who last resumed or retried it, likewise.
+        resumed_by: the actor who last resumed, retried or rescheduled it, likewise.
         charge: what a campaign's job holds of its account's limits (`spending.reserved`); empty: nothing.
         ttl: Unix seconds when the stored items may be removed.
     """
@@ -156,6 +157,7 @@ class Job:
     stop_reason: str = ""
     finished_at: int = 0
     guard_off: bool = False
+    approved: bool = False
     shared: bool = False
     retry: RetryRequest | None = None
     hours: OpenHours | None = None

@@ -366,7 +366,7 @@ class CampaignControl:
         full = self._schedules.admit(made_of)
         if full is not None:
             return Refused(Reason.TOO_MANY_SCHEDULES, excess=full)
-        job = self._charged(campaign, upload, made_of)
+        job = self._charged(campaign, upload, replace(made_of, approved=grant is not None))
         if isinstance(job, Refused):
             return job
         not_before = job.not_before
