@@ -7,6 +7,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any, Final
 
+from shared.domain.jobs.labels import MAX_REFERENCE, NO_LABELS, Labels, are_tags, is_label
 from shared.domain.notices.codes import Rejection
 from shared.domain.notices.notice import DeliveryMethod, NoticeData, Verb
 from shared.domain.notices.times import Hours, days_after, local_date, read_date, read_hours
@@ -22,11 +23,17 @@ _VERBS: Final = {prefix + verb.value: verb for verb in Verb for prefix in ("", _
 
 @dataclass(frozen=True, slots=True)
 class NoticeAction:
-    """The checked action of a record. `sent`: the action as it was sent; `data`: None if it is a cancellation."""
+    """The checked action of a record.
+
+    Attributes:
+        sent: the action as it was sent.
+        data: None if it is a cancellation; `labels` are then not those of the record.
+    """
 
     verb: Verb
     sent: str
     data: NoticeData | None = None
+    labels: Labels = NO_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,10 @@ class RecordReader:
             return NoticeAction(verb, sent)
         found = self._data(record, local_date(self.hours.timezone, now))
         if isinstance(found, NoticeData):
-            return NoticeAction(verb, sent, found)
+            labels = _labels(record)
+            if not isinstance(labels, Labels):
+                return RejectedRecord(labels, sent)
+            return NoticeAction(verb, sent, found, labels)
         code, message = found if isinstance(found, tuple) else (found, "")
         return RejectedRecord(code, sent, message)
 
@@ -113,6 +123,16 @@ class RecordReader:
     @cached_property
     def _phones(self) -> PhoneReader:
         return PhoneReader(self.region)
+
+
+def _labels(record: Mapping[str, Any]) -> Labels | Rejection:
+    """Return what a record calls its notice; what is missing, null or empty is none."""
+    reference, tags = record.get("reference"), record.get("tags") or []
+    if reference not in (None, "") and not is_label(_text(record, "reference"), MAX_REFERENCE):
+        return Rejection.INVALID_REFERENCE
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags) or not are_tags(tags):
+        return Rejection.INVALID_TAGS
+    return Labels(_text(record, "reference"), tuple(tags))
 
 
 def as_sent(action: object) -> str:
