@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -24,7 +23,9 @@ from shared.contracts.console import GITHUB, ConsoleSettings
 from shared.domain.sealing import Keys
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
+from shared.engine.jobs.rescheduling import Rescheduler
 from shared.engine.reports.message_log import MessageLog
+from shared.frozen import dataclass
 from shared.lazy import lazy
 from shared.ports import Clock, Records
 from shared.ports.people import Buttons, FirstAccounts, People, SignIn
@@ -70,6 +71,7 @@ class ConsoleServices:
     credentials: CredentialStates
     progress: ProgressReader
     control: JobControl
+    rescheduler: Rescheduler
     use_cases: ConsoleUseCases
     """The stores and use cases of the other lists."""
     first_accounts: FirstAccounts | None
@@ -138,6 +140,7 @@ def build(deployment: Deployment) -> ConsoleServices:
         limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock, own.links.keys),
         reads=ThreadPoolExecutor(READS, "reads"),
         control=deployment.control,
+        rescheduler=deployment.rescheduler,
         campaigns=cache(lambda: campaigning.service(deployment, accounts)),
     )
 

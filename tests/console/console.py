@@ -209,6 +209,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         credentials=of.credentials,
         progress=of.progress,
         control=of.control,
+        rescheduler=of.rescheduler,
         first_accounts=DynamoFirstAccounts(functions, clock),
         buttons=buttons,
         use_cases=build_use_cases(api),

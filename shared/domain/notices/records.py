@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from typing import Any, Final
@@ -11,6 +10,7 @@ from shared.domain.notices.codes import Rejection
 from shared.domain.notices.notice import DeliveryMethod, NoticeData, Verb
 from shared.domain.notices.times import Hours, days_after, local_date, read_date, read_hours
 from shared.domain.recipients.phones import InvalidPhone, PhoneReader
+from shared.frozen import dataclass
 
 MAX_ID: Final = 200
 MAX_NAME: Final = 200

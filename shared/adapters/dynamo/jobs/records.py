@@ -336,6 +336,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         else:
             self._db.together([{"Update": update}, *audit.puts(self._db, self._records, event)])
 
+    def reschedule(self, job: Job, moved: Job, *, event: Event) -> Changed:
+        update = transitions.reschedule(self._records, job, moved, event.actor)
+        return self._change_with(job, update, audit.puts(self._db, self._records, event))
+
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         by = event.actor if event is not None else ""
         update = transitions.record_retry(self._records, job, request, archive=self._archive, by=by)
