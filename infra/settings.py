@@ -95,8 +95,12 @@ class DeploymentSettings:
         reserved: whether lanes reserve their workers' concurrency.
         logs_days: retention of every log group.
         alarm_email: address that gets alarms; empty: there is no subscription.
+        alarm_topic_arn: the operators' own topic of alarms; empty: the stack makes one.
         stacks: credential → the nested stack with its lane; the lanes of others are in the stack itself.
         kms_key_arn: the customer's key of tables, bucket, queues and credentials' secrets; empty: AWS' own keys.
+        permissions_boundary_arn: the policy that bounds every role; empty: none does.
+        tags: of every resource that can have tags.
+        tracing: whether X-Ray traces the functions.
         operators_mfa: whether operators' policies grant only sessions that began with a second factor.
         uploads_days: after which uploaded files are deleted.
         backups_days: for which the tables can be restored to any second.
@@ -112,8 +116,12 @@ class DeploymentSettings:
     reserved: bool
     logs_days: int
     alarm_email: str = ""
+    alarm_topic_arn: str = ""
     stacks: Mapping[str, str] = field(default_factory=dict)
     kms_key_arn: str = ""
+    permissions_boundary_arn: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    tracing: bool = False
     operators_mfa: bool = False
     uploads_days: int = 7
     backups_days: int = MAX_BACKUPS
@@ -233,8 +241,12 @@ def read(
         reserved,
         parsed.retention.logs_days,
         parsed.alarm_email,
+        parsed.alarm_topic_arn,
         stacks,
         kms_key_arn=parsed.kms_key_arn,
+        permissions_boundary_arn=parsed.permissions_boundary_arn,
+        tags=parsed.tags,
+        tracing=parsed.tracing and place is DeployTarget.AWS,
         operators_mfa=parsed.operators_mfa,
         uploads_days=parsed.retention.uploads_days,
         backups_days=parsed.retention.backups_days,

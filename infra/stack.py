@@ -18,6 +18,7 @@ from constructs import Construct
 
 from infra.building import bundling
 from infra.building.function import Function
+from infra.building.governance import govern
 from infra.crowds import refuse_crowded
 from infra.functions import workers
 from infra.functions.api import Api
@@ -156,7 +157,7 @@ class PosthasteStack(Stack):
         grants.key(schedules)
         self._outputs(api, webhooks, environment, deployment.settings.audit_days)
         refuse_crowded(self, deployment)
-        self._advise(deployment)
+        self._finish(deployment)
 
     def _events(self, deployment: DeploymentSettings, feedback: Feedback) -> None:
         """Create what brings events of AWS services in this region to the feedback queue."""
@@ -171,10 +172,11 @@ class PosthasteStack(Stack):
             )
             CfnOutput(self, topic_output(topic), value=made.topic.topic_arn)
 
-    def _advise(self, deployment: DeploymentSettings) -> None:
-        """Say what the lanes reserve, and check the templates by the rules of cdk-nag; not on the local cloud."""
+    def _finish(self, deployment: DeploymentSettings) -> None:
+        """Apply the organization's rules, say what lanes reserve, and check by cdk-nag; not on the local cloud."""
         if deployment.local:
             return
+        govern(self, deployment)
         if deployment.reserved:
             Annotations.of(self).add_info_v2(
                 "posthaste:reserved",

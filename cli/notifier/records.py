@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from cli.errors import Misused
-from shared.domain.jobs.labels import MAX_REFERENCE, MAX_TAG, MAX_TAGS, are_tags, is_label
+from shared.domain.jobs.labels import MAX_REFERENCE, MAX_TAG, MAX_TAGS
 from shared.domain.notices.notice import DeliveryMethod
-from shared.domain.notices.records import MAX_ID, MAX_NAME, unfit
+from shared.domain.notices.records import MAX_ID, MAX_NAME, are_tags, is_label, unfit
 from shared.domain.notices.times import read_date, read_hours
 
 REQUIRED: Final = ("first_name", "phone_number", "template_id", "delivery_method", "delivery_date")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 from shared.ports.accounts.suppressing import SuppressionRecords
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from functions.console.pages.campaigns.samples import LETTER
 from functions.console.screen import PageRoute
 from functions.console.screens import ROUTES
-from shared.contracts import ProviderEvent
+from shared.contracts import CredentialQuota, Per, ProviderEvent, Warmup
 from shared.domain.campaigns.approval import ApprovalLimit, Who
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.jobs.outcomes import Rejected
@@ -41,6 +41,8 @@ FIRST: Final = ("Ada", "Ben", "Chloé", "Deniz", "Elif", "Farah", "Goran", "Hana
 LAST: Final = ("Adler", "Brandt", "Costa", "Dubois", "Eriksen", "Fischer", "García", "Horvat", "Ito", "Jansen")
 DAYS: Final = (31, 36, 12, 9, 34, 40, 38, 35, 37, 11, 8, 41, 44)
 """Messages of the days before today, oldest first."""
+WARM_FROM: Final = date(2026, 9, 18)
+WARM_DAYS: Final = (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 20_000, 30_000, 40_000)
 LETTERS: Final = {
     "queue": "feedback",
     "count": 3,
@@ -179,6 +181,10 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     console.services = replace(console.services, console=replace(console.services.console, roles=roles))
     for queue in ("feedback", "lane-one"):
         console.buttons.canned[f"/queues/{queue}/letters"] = {**LETTERS, "queue": queue}
+    quota = CredentialQuota(50_000, Per.DAY, "UTC", Warmup(WARM_FROM, WARM_DAYS))
+    settings = console.services.settings
+    declared = tuple(replace(c, quotas=(quota,)) if c.id == "texts" else c for c in settings.credentials)
+    console.services = replace(console.services, settings=replace(settings, credentials=declared))
     console.sign_in(OLGA)
     posted = _posted(console)
     waiting = api.accepted(people(60, 30), subject="Your invoice of September")
@@ -401,6 +407,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "ask to hurry a destination": lambda x: (f"{x.account}/mails/{x.mail}/hurry?address=ann%40example.org",),
     "ask to drop a destination": lambda x: (f"{x.account}/mails/{x.mail}/drop?address=ann%40example.org",),
     "keys": lambda x: (f"{x.account}/keys", f"{x.account}/keys?keys=test"),
+    "warm-up": lambda _: ("credentials/texts/warmup",),
     "ask to rotate a key": lambda x: (f"{x.account}/keys/{x.key}/rotate",),
     "ask to change a key": lambda x: (f"{x.account}/keys/{x.key}/change",),
     "ask to revoke a key": lambda x: (f"{x.account}/keys/{x.key}/revoke",),

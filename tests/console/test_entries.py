@@ -40,6 +40,7 @@ NO_ENTRY: Final = {
     "preview of a form": "it changes nothing",
     "preview of a change": "it changes nothing",
     "create a key": "its form is sealed for its visitor: test_buttons.py has the entry",
+    "create an account": "its form is sealed for its visitor: test_manage.py has the entry",
     "rotate a key": "its form is sealed for its visitor: test_buttons.py has the entry",
     "redrive a queue": "it has one entry for its begin, and one for its end",
     "begin an upload": "it gives a place for a file; the list has its entry when its file is there",
@@ -285,6 +286,8 @@ def _account(act: Act, action: str) -> Callable[[Console], Deed]:
     def deed(console: Console) -> Deed:
         if action == "resume":
             console.services.use_cases.switches.pause(Switch(account=console.account), by="somebody", reason="before")
+        if action == "unsuspend":
+            console.services.accounts.suspend(console.account)
         return Deed(action, act, console.account)
 
     return deed
@@ -349,6 +352,9 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
     "resume a credential": _switch(Act.CREDENTIAL_RESUMED, "/credentials/one/resume", "one", Switch(credential="one")),
     "set a rate": _switch(Act.RATE_SET, "/credentials/one/rate", "one"),
     "close a breaker": _breaker,
+    "set limits of an account": lambda x: Deed("manage", Act.LIMITS_SET, x.account, {"limit email": "5"}),
+    "suspend an account": _account(Act.ACCOUNT_SUSPENDED, "suspend"),
+    "end a suspension": _account(Act.ACCOUNT_UNSUSPENDED, "unsuspend"),
     "change a key": _key(Act.KEY_RESTRICTED, "change", {"networks": "192.0.2.0/24"}),
     "revoke a key": _key(Act.KEY_REVOKED, "revoke"),
 }

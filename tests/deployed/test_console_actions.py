@@ -213,3 +213,16 @@ def test_operators_press_keys_and_dead_letters(member: Member) -> None:
     assert "Dead letters of due" in member.visitor.text("dead-letters/due")
     fields = {**member.visitor.fields(""), "limit": "5", "run": ""}
     assert "<b>0</b> are worked on again" in member.visitor.post("dead-letters/due", fields)
+
+
+def test_operators_see_to_an_account(member: Member, tag: str) -> None:
+    """By the function of its own: it is made, limited, suspended and let go."""
+    visitor, form = member.visitor, {"name": f"Clinic {tag}", "senders": f"{tag}.example.net"}
+    made = visitor.press("new-account", "new-account", **form).rpartition("/console/")[2].partition("/")[0]
+    other = Member(visitor, made)
+    other.does("manage", "manage", **{"limit email": "5", "countries": "DE"})
+    assert 'value="5"' in other.shown("manage")
+    other.does("suspend", "suspend", reason="unpaid")
+    assert "End the suspension" in other.shown("manage")
+    other.does("unsuspend", "unsuspend")
+    assert "Suspend …" in other.shown("manage")

@@ -27,8 +27,8 @@ from shared.web.sessions import digest
 logger = logs.lines("buttons")
 KEY_ADMINS: Final = frozenset({"create_key", "expire_key", "restrict_key", "rotate_key", "revoke_key"})
 """Names of routes that change what lets somebody in: for operators with the role of a key admin."""
-OPERATORS: Final = frozenset({"letters", "redrive", "set_limits", "create_account", "suspend_account"}) | {
-    "unsuspend_account"
+OPERATORS: Final = frozenset({"letters", "redrive", "show_limits", "set_limits"}) | {
+    *("create_account", "suspend_account", "unsuspend_account"),
 }
 """Routes for every operator."""
 

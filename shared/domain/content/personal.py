@@ -7,13 +7,14 @@ text in its place is data that is not read again. Neither text is escaped, and o
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.job import BATCH, NOTICE, Job
 from shared.domain.jobs.labels import Labels
+from shared.frozen import dataclass
 
 PERSONAL: Final = "@"
 """The value of a recipient that holds its `Personal` as JSON."""

@@ -5,7 +5,6 @@ pydantic, because the function that posts them starts fast.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -27,6 +26,7 @@ from shared.domain.recipients.suppressions import Reach, Suppression
 from shared.domain.spending.limits import Measure, ReachedQuota, shown
 from shared.domain.texts import ReceivedText
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 HookData = dict[str, Any]
 """The `data` of an event's body."""

@@ -1,12 +1,11 @@
 """Names and data that the owner of a batch gives it. They change no message, and no provider gets them."""
 
 import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, Final
 
-from shared.domain.characters.invisible import ONE_LINE, first_invisible, seen
+from shared.frozen import dataclass
 
 MAX_REFERENCE: Final = 128
 """Characters of a reference."""
@@ -56,18 +55,3 @@ NO_LABELS: Final = Labels()
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def is_label(text: str, most: int) -> bool:
-    """Tell whether a text can be a reference or a tag: one line of characters that can be seen.
-
-    Args:
-        most: characters.
-    """
-    fits = 0 < len(text) <= most and re.fullmatch(ONE_LINE, text) is not None
-    return fits and not first_invisible(text) and seen(text)
-
-
-def are_tags(tags: Sequence[str]) -> bool:
-    """Tell whether texts can be the tags of one thing."""
-    return len(set(tags)) == len(tags) <= MAX_TAGS and all(is_label(tag, MAX_TAG) for tag in tags)

@@ -1,6 +1,6 @@
 """The effect of an uploaded record on a notice, as a pure function. Source: docs/adr/0111, and `tests/model`."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.jobs.labels import NO_LABELS
@@ -10,6 +10,7 @@ from shared.domain.notices.records import NoticeAction, RejectedRecord
 from shared.domain.notices.times import Hours, first_attempt, resumed
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 ERASED_MESSAGE: Final = "The person's data were erased."
 

@@ -5,7 +5,7 @@ one compare-and-swap on its version, in one transaction with its entries of the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from enum import StrEnum
 from typing import Any, Final
@@ -14,6 +14,7 @@ from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.notices.codes import SAYS, Failure, Rejection
 from shared.domain.notices.times import DayWindow, Hours, moment
 from shared.domain.notices.updates import UpdateEntry, next_stamp
+from shared.frozen import dataclass
 
 KEPT_DAYS: Final = 90
 """Days for which an ended notice is kept."""

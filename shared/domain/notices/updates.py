@@ -8,7 +8,6 @@ exactly once.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import accumulate
 from typing import Final
@@ -17,6 +16,7 @@ from zoneinfo import ZoneInfo
 from shared.domain.hours.zones import SECOND_MS, instant
 from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.times import DAY_MS
+from shared.frozen import dataclass
 
 SETTLE_MS: Final = 5_000
 """Milliseconds behind the clock up to which updates are read. A later end would only make writers stamp anew."""

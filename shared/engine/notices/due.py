@@ -7,7 +7,6 @@ ACTIVE notice without its job, and nothing has to be taken back. Source: docs/ad
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from math import inf
@@ -33,6 +32,7 @@ from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
 from shared.engine.intake.declined import Decline
 from shared.engine.notices.texts import CHANNELS, NoticeText
 from shared.engine.notices.words import NOTICE_VALUE, NoticeWords
+from shared.frozen import dataclass
 from shared.ports import Clock, Lanes, Notices, Notifiers, Records, Retriable, RunStarts
 
 MOST: Final = 96

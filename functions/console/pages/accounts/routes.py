@@ -11,6 +11,7 @@ from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, answer
 from functions.console.pages.asking import Question, ask, turned
 from functions.console.pages.offering import SHOWN_MS, offer, offered
+from functions.console.pages.pressing import may_press
 from functions.console.pages.waiting import waiting
 from functions.console.screen import PageRoute, absent, redirect
 from shared.domain.accounts import MAX_NAME, Account, key_digest, new_key_text
@@ -33,7 +34,8 @@ def accounts(call: ConsoleCall) -> Answer:
 
     def read(at: Asked) -> ListRows[tuple[Account, Role]]:
         rows = [x for x in known if at["name"].lower() in f"{x[0].name} {x[0].id}".lower()]
-        more = {"operator": operator, "filterable": filterable, "offer": _offer(call)}
+        buttons = operator and may_press(call)
+        more = {"operator": operator, "buttons": buttons, "filterable": filterable, "offer": _offer(call)}
         return ListRows(rows, whole=True, bare=not filterable, more=more)
 
     return answer(call, "accounts/accounts.html", FILTERS, read)
