@@ -317,6 +317,8 @@ UPDATE: Final[HookBody[UpdateEntry]] = HookBody(
         HookField("status", str, "SUCCESS", lambda x: x.status, "The notice's status."),
         HookField("error", str | None, None, lambda x: x.error or None, "Code of a failure or a rejection."),
         HookField("message", str | None, None, lambda x: x.message or None, "A sentence for people."),
+        HookField("reference", str | None, "visit-4711", lambda x: x.labels.reference or None, "The notice's."),
+        HookField("tags", list[str], ["reminders"], lambda x: list(x.labels.tags), "The notice's."),
         HookField("updated_at", datetime, _AT, lambda x: iso(x.stamp)),
     ),
 )

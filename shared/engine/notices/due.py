@@ -14,6 +14,7 @@ from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Settings
 from shared.domain.content.content import Content, Mailbox, Speech
+from shared.domain.content.personal import Personal
 from shared.domain.content.templates import Template, TemplateKind
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Recipient
@@ -207,11 +208,12 @@ class DueNotices:
             return
         method, text = said
         data = notice.data
+        own = Personal(labels=notice.labels.tags, reference=notice.labels.reference)
         recipient = Recipient(
             data.phone,
             data.phone,
             data.first_name,
-            values={TEXT: _render(text.text, data.first_name), NOTICE_VALUE: notice.uuid},
+            values={**own.values(), TEXT: _render(text.text, data.first_name), NOTICE_VALUE: notice.uuid},
             not_after=run_end(notifier.hours, now, notice.expires_at),
         )
         kind = _Kind(notifier, method, text.speech)
