@@ -17,6 +17,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.people.keys import attempts
+from shared.adapters.dynamo.recipients.stored_names import KeyedNames
 from shared.bootstrap import Deployment
 from shared.bootstrap.consoling import Consoling
 from shared.contracts import ENV_PEOPLE_TABLE, Settings
@@ -73,6 +74,7 @@ class ConsoleServices:
     use_cases: ConsoleUseCases
     """The stores and use cases of the other lists."""
     first_accounts: FirstAccounts | None
+    names: KeyedNames
     """Makes an account for a person; None: they have to be invited."""
     links: PlaceSeal
     """Seals places in lists."""
@@ -131,6 +133,7 @@ def build(deployment: Deployment) -> ConsoleServices:
         ),
         use_cases=build_use_cases(deployment),
         first_accounts=own.first_accounts,
+        names=deployment.names,
         links=own.links,
         limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock, own.links.keys),
         reads=ThreadPoolExecutor(READS, "reads"),

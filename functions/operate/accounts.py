@@ -185,6 +185,7 @@ def create_account(call: Call[Nothing, NewAccount]) -> Answer:
     accounts, body = call.services.accounts, call.body
     if not body.name:
         raise invalid("name", "The account needs a name.")
+    call.services.names.begin(empty=lambda: not accounts.list_accounts())
     try:
         made = accounts.create_account(body.name, body.senders, by=call.key.id)
     except ValueError:

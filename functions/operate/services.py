@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.dynamo.erasure import erasing, scanned
-    from shared.adapters.dynamo.erasure.erasing import Eraser as Eraser  # noqa: PLC0414 - of `operate.erasing`, too
+    from shared.adapters.dynamo.erasure.erasing import Eraser as Eraser  # noqa: PLC0414 - of `personal.erasing`, too
     from shared.adapters.dynamo.notices import updates
     from shared.adapters.dynamo.people import people
+    from shared.adapters.dynamo.recipients import moving_names
     from shared.adapters.queues import dead_letters, redrive
     from shared.adapters.s3 import archive_eraser, files
     from shared.adapters.stacks import function_logs
@@ -38,6 +39,7 @@ else:
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     (updates,) = lazy("shared.adapters.dynamo.notices", "updates")
     (people,) = lazy("shared.adapters.dynamo.people", "people")
+    (moving_names,) = lazy("shared.adapters.dynamo.recipients", "moving_names")
     (campaigning,) = lazy("shared.bootstrap", "campaigning")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
@@ -139,6 +141,10 @@ class OperateServices(Deployment):
         """
         bucket = self.env[contracts.ENV_BUCKET]
         return erasing.Eraser(self.dynamo, self.records_table, lambda: self.s3, bucket, key=key, raw=raw, dry=dry)
+
+    def names_mover(self, by: str, enough: "Callable[[], bool]") -> "moving_names.NamesMover":
+        """Return what moves names of addresses to the latest key."""
+        return moving_names.NamesMover(self.dynamo, self.records_table, self.names, by, enough)
 
     def redrive(
         self, place: "QueuePlace", run: str, fits: "Callable[[str], bool]", *, discard: bool

@@ -36,6 +36,7 @@ from shared.ports.people import NotSignedIn
 from shared.web.sessions import Sessions
 from tests.api.conftest import Api, Reply, build_api, event
 from tests.fakes.clock import FakeClock
+from tests.fakes.keyed_names import Keyring
 from tests.fakes.people import create_people
 
 SETTINGS = ConsoleSettings(
@@ -173,6 +174,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
     provider = FakeSignIn()
     of = api.services
     functions = Dynamo(client, sleep=clock.sleep, homes=api.tables.alone)
+    ring = Keyring(api.tables, clock)
     services = ConsoleServices(
         settings=of.settings,
         console=SETTINGS,
@@ -191,6 +193,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         progress=of.progress,
         control=of.control,
         first_accounts=DynamoFirstAccounts(functions, clock),
+        names=ring.names(client),
         use_cases=build_use_cases(api),
         links=of.links,
         limits=sign_in_limits(functions, table, clock, lambda: KEYS),
