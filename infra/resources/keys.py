@@ -77,3 +77,9 @@ class ConsoleKey(KeySecret):
 
     name = contracts.console_secret_name
     description = "what signs the console's cookies; add `client_secret`, and keep the keys"
+
+
+def make_keys(scope: Construct, deployment: DeploymentSettings) -> None:
+    """Make the keys that each deployment has."""
+    for kind in (LinkKeys, HookKey, AddressKey):
+        kind(scope, kind.__name__, deployment=deployment)

@@ -268,11 +268,7 @@ def bouncing(account_id: str, day: str, channel: str) -> Key:
 
 
 def suppression(namespace: str, name: str, reach: AnyReach = Reach.ALL) -> Key:
-    """A suppressed address, or one that unsubscribed.
-
-    Args:
-        name: of the address.
-    """
+    """A suppressed address, or one that unsubscribed, by the address's name (`recipients.address_names`)."""
     return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}", _entry(name, reach))
 
 
@@ -284,11 +280,7 @@ def _entry(name: str, reach: AnyReach) -> str:
 
 
 def suppression_log(namespace: str, at_ms: Millis, name: str, reach: AnyReach = Reach.ALL) -> Key:
-    """A suppression by its time.
-
-    Args:
-        name: of the address.
-    """
+    """A suppression by its time, and by the address's name."""
     return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}LOG", f"{at_ms:015d}#{_entry(name, reach)}")
 
 

@@ -42,6 +42,12 @@ class _Known:
     generations: set[int] = field(default_factory=set)
     too_many: bool = False
 
+    def among(self, keys: Collection[str], records: Records) -> set[str]:
+        """Return which addresses are among them, or share the bits of one that is."""
+        listed = list(keys)
+        named = [zip(listed, records.names_of(listed, generation), strict=True) for generation in self.generations]
+        return {key for pairs in named for key, name in pairs if _short(name) in self.hashes}
+
 
 def heeds(job: Job, content: Content | None) -> tuple[AnyReach, ...]:
     """Return the lists that apply to a job's messages; for a job without its content all that apply to a campaign."""
@@ -117,15 +123,7 @@ class Suppressed:
             return set()
         if None in known:
             return keys
-        there = [x for x in known if x is not None]
-        hashes = frozenset().union(*(x.hashes for x in there))
-        listed = list(keys)
-        return {
-            k
-            for generation in frozenset().union(*(x.generations for x in there))
-            for k, name in zip(listed, self._records.names_of(listed, generation), strict=True)
-            if _short(name) in hashes
-        }
+        return set().union(*(x.among(keys, self._records) for x in known if x is not None))
 
     def _catch_up(self, job: Job, since: int, reach: AnyReach) -> _Known | None:
         """Read the new suppressions and return all since a moment; None if they are not known."""

@@ -109,9 +109,6 @@ class KeyedNames(Names):
 
         Nothing is announced while names are being moved, or if they have the latest key.
 
-        Args:
-            by: the operator.
-
         Raises:
             MalformedSecret: the secret lacks keys of stored names, or has none.
         """

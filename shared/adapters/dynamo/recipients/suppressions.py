@@ -184,9 +184,14 @@ def _entered(
         left = left[decided:]
         if decided < WORTH:
             break
-    for _, names in groupby(left, generation_of):
-        found |= {x["sk"]["S"] for x in db.batch_get(table, [{"pk": pk, "sk": s(name)} for name in names])}
+    found |= _singly(db, table, pk, left)
     return {wanted[name] for name in found}
+
+
+def _singly(db: Dynamo, table: str, pk: Item, names: Iterable[str]) -> set[str]:
+    """Return which names are in a list, by reading each; `names`: those of earlier generations come first."""
+    parts = (list(part) for _, part in groupby(names, generation_of))
+    return {x["sk"]["S"] for part in parts for x in db.batch_get(table, [{"pk": pk, "sk": s(name)} for name in part])}
 
 
 def since(db: Dynamo, table: str, reach: AnyReach, namespace: str, moment: Millis) -> Recent:
