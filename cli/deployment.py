@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 ENV_STAGE: Final = "POSTHASTE_STAGE"
 DEFAULT_STAGE: Final = "dev"
 API_OUTPUT: Final = "ApiUrl"
+WEBHOOKS_OUTPUT: Final = "WebhooksUrl"
 RECORDS_OUTPUT: Final = "RecordsTable"
 OPS_OUTPUT: Final = "OpsTable"
 IDENTITIES_OUTPUT: Final = "IdentitiesTable"

@@ -39,6 +39,7 @@ FUNCTION: Final = {
     "Serverless::Serverless-LambdaTracing": "Log lines carry job, chunk and attempt through every step; traces would "
     "cost as much as the calls they trace.",
 }
+TRACES: Final = "X-Ray's two actions take no resource, and are there only if the settings ask for traces."
 LANE: Final = {
     "AwsSolutions::AwsSolutions-SMG4": "The secret is the provider's key: only there can it be made anew.",
 }
@@ -194,6 +195,9 @@ def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
     """
     _acknowledge(stack, STACK)
     for construct in stack.node.find_all():
+        if deployment.tracing and isinstance(construct, Function):
+            _acknowledge(construct, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": TRACES})
+            _acknowledge(construct, {"Serverless::Serverless-LambdaStarPermissions": TRACES})
         for kind, findings in BY_KIND.items():
             if isinstance(construct, kind):
                 _acknowledge(construct, findings)

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 from unittest.mock import patch
 
-from benchmarks.counting.cost import MEMORY_GB, Bill, dynamo, function
+from benchmarks.counting.cost import LAMBDA_LINES, MEMORY_GB, WORKER_LINES, Bill, dynamo, function
 from benchmarks.counting.hooks import Hooks
 from benchmarks.rig import prices
 from benchmarks.rig.meter import Tally
@@ -145,7 +145,7 @@ def _third(w: World, x: _Idle) -> Tally:
 
 
 def _dollars(x: _Idle, tally: Tally) -> float:
-    bill = Bill(x.what, prices.MILLION)
+    bill = Bill(x.what, messages=prices.MILLION)
     dynamo(bill, tally)
-    function(bill, 1, tally.aws_calls, x.gb)
+    function(bill, 1, tally.aws_calls, x.gb, lines=WORKER_LINES + LAMBDA_LINES)
     return bill.total * MINUTES * x.runs

@@ -9,6 +9,7 @@ from shared import contracts
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.homes import Homes
 from shared.bootstrap import Deployment
+from shared.contracts.console import ConsoleSettings
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from shared.adapters.queues import dead_letters, redrive
     from shared.adapters.s3 import archive_eraser, files
     from shared.adapters.stacks import function_logs
-    from shared.bootstrap import campaigning
+    from shared.bootstrap import campaigning, consoling
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
@@ -40,7 +41,7 @@ else:
     (updates,) = lazy("shared.adapters.dynamo.notices", "updates")
     (people,) = lazy("shared.adapters.dynamo.people", "people")
     (moving_names,) = lazy("shared.adapters.dynamo.recipients", "moving_names")
-    (campaigning,) = lazy("shared.bootstrap", "campaigning")
+    campaigning, consoling = lazy("shared.bootstrap", "campaigning", "consoling")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
     (dropping,) = lazy("shared.engine.mails", "dropping")
@@ -164,3 +165,18 @@ class OperateServices(Deployment):
         arns = {name: self.env.get(variable, "") for name, variable in named.items()}
         again = redrive.Again(place.kind, functions, self.aws.client("dynamodbstreams"), arns)
         return redrive.Redrive(self.sqs, place, again, fits, run=run, discard=discard, at_once=1)
+
+
+class PressedServices(OperateServices):
+    """The same for what operators press in the console."""
+
+    @property
+    def homes(self) -> Homes:
+        """Where identities and the audit log are. No older version has buttons whose entries it would have to read."""
+        return replace(super().homes, both=False)
+
+    @property
+    def console(self) -> ConsoleSettings:
+        """The settings of the console: the people who may sign in, and the operators among them."""
+        settings: ConsoleSettings = consoling.Consoling(self).settings
+        return settings

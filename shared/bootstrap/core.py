@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo import open_places
     from shared.adapters.dynamo.accounts import claims, spending, standings
     from shared.adapters.dynamo.credentials import breakers, pacer
+    from shared.adapters.dynamo.jobs import account_turns
     from shared.adapters.dynamo.recipients import stored_names, suppressions, texts
     from shared.adapters.http import direct, steps, transport
     from shared.bootstrap import identifying
@@ -40,6 +41,7 @@ else:
     direct, steps, transport = lazy("shared.adapters.http", "direct", "steps", "transport")
     claims, spending, standings = lazy("shared.adapters.dynamo.accounts", "claims", "spending", "standings")
     breakers, pacer = lazy("shared.adapters.dynamo.credentials", "breakers", "pacer")
+    (account_turns,) = lazy("shared.adapters.dynamo.jobs", "account_turns")
     stored_names, suppressions, texts = lazy(
         "shared.adapters.dynamo.recipients", "stored_names", "suppressions", "texts"
     )
@@ -189,6 +191,7 @@ class Core:
             blobs=d.blobs,
             archive=d.archive_after,
             listeners=d.audience,
+            clock=d.clock,
         )
     )
     """Jobs, chunks, contents and details."""
@@ -210,6 +213,8 @@ class Core:
     )
     open_places = part(lambda d: open_places.DynamoOpenPlaces(d.dynamo, records=d.records_table, clock=d.clock))
     """Places for files that accounts hold."""
+    account_turns = part(lambda d: account_turns.DynamoAccountTurns(d.dynamo, records=d.records_table, clock=d.clock))
+    """Turns of accounts' lists and exports."""
     rules = part(lambda d: spending.KnownRules(d.dynamo, d.records_table, d.clock))
     """Limits that operators have set for accounts."""
     spending = part(lambda d: spending.DynamoSpending(d.dynamo, d.records_table, d.clock, d.tell_limit))

@@ -40,6 +40,7 @@ from shared.contracts.names import (
     ENV_AUDIT_COPIES,
     ENV_AUDIT_TABLE,
     ENV_BUCKET,
+    ENV_BUTTONS_FUNCTION,
     ENV_CONSOLE,
     ENV_DIRECT,
     ENV_DNS,

@@ -7,12 +7,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 SYSTEM: Final = "system"
 """The actor of an event that no person or key caused."""
@@ -50,6 +51,7 @@ class Act(StrEnum):
     JOB_STOPPED = "job.stopped"
     JOB_RETRIED = "job.retried"
     JOB_RESUMED = "job.resumed"
+    JOB_RESCHEDULED = "job.rescheduled"
     GUARD_OVERRIDDEN = "campaign.guard_overridden"
     BATCH_GUARD_OVERRIDDEN = "batch.guard_overridden"
     BATCHES_ACCEPTED = "batch.accepted"

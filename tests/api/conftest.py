@@ -387,6 +387,7 @@ def build_api(client: Any, clock: FakeClock, *, keyed: bool = False) -> Api:
         spender=world.spender,
         acceptances=made[0].acceptances,
         control=world.control,
+        rescheduler=world.rescheduler_of(lists.services.campaigns.get),
         schedules=world.schedules,
         logs=world.logs,
         progress=progress_reader(world, credentials),

@@ -45,6 +45,7 @@ NO_ENTRY: Final = {
 """Operations without an entry of a key → why."""
 ADDRESS: Final = "ann@example.org"
 SAID: Final = {"from": SENDER, "subject": "Another", "body": "<p>Another</p>"}
+LATER: Final = {"scheduled_at": "2026-09-23T00:00:00Z"}
 TRIAL: Final = {"recipient": ADDRESS, "params": {"name": "Ann"}}
 
 
@@ -129,6 +130,18 @@ def _job(act: Act, *, stopped: bool = True) -> Prepared:
 def _scheduled(api: Api) -> Deed:
     job = api.accepted(scheduled_at="2026-09-22T00:00:00Z")
     return Deed(Act.JOB_STOPPED, job, {"id": job})
+
+
+def _later(api: Api) -> Deed:
+    job = api.accepted(scheduled_at="2026-09-22T00:00:00Z")
+    return Deed(Act.JOB_RESCHEDULED, job, {"id": job}, LATER)
+
+
+def _later_campaign(api: Api) -> Deed:
+    name = api.campaign()
+    api.listed(name)
+    job = api.sent(name, scheduled_at="2026-09-22T00:00:00Z")
+    return Deed(Act.JOB_RESCHEDULED, job, {"id": name}, LATER)
 
 
 def _template(act: Act) -> Prepared:
@@ -272,6 +285,8 @@ DEEDS: Final[Mapping[str, Prepared]] = {
     **dict.fromkeys(("retryJob", "retryBatch"), _job(Act.JOB_RETRIED)),
     **dict.fromkeys(("resumeJob", "resumeBatch"), _job(Act.JOB_RESUMED)),
     "deleteSchedule": _scheduled,
+    **dict.fromkeys(("rescheduleJob", "rescheduleBatch"), _later),
+    "rescheduleCampaign": _later_campaign,
     "closeDigest": _window(Act.WINDOW_CLOSED),
     "cancelDigest": _window(Act.WINDOW_CANCELLED),
     "putDigestPolicy": _policy(Act.DIGEST_POLICY_CHANGED),

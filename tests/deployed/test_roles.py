@@ -89,9 +89,9 @@ May = Callable[[str, str, dict[str, Any]], set[str]]
 @pytest.mark.parametrize(
     ("method", "arguments", "those"),
     [
-        ("put_item", {"Item": KEY}, {"join", "operate"}),
-        ("update_item", {"Key": KEY, **SET}, {"operate"}),
-        ("delete_item", {"Key": KEY}, {"operate"}),
+        ("put_item", {"Item": KEY}, {"buttons", "join", "operate"}),
+        ("update_item", {"Key": KEY, **SET}, {"buttons", "operate"}),
+        ("delete_item", {"Key": KEY}, {"buttons", "operate"}),
     ],
 )
 def test_only_operators_function_and_what_makes_first_accounts_write_identities(
@@ -104,7 +104,7 @@ def test_only_operators_function_and_what_makes_first_accounts_write_identities(
 ) -> None:
     """See docs/adr/0157: `join` adds accounts, keys and its notes; the partitions are asserted on the template.
 
-    `operate` runs only for whom IAM has let call it (docs/adr/0216).
+    `operate` runs only for whom IAM has let call it (docs/adr/0216), `buttons` for operators' sessions (docs/adr/0264).
     """
     table = deployment.environment[ENV_IDENTITIES_TABLE]
     try:
@@ -143,6 +143,7 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
     try:
         assert may("dynamodb", "put_item", {"TableName": table, "Item": ENTRY}) == {
             "api",
+            "buttons",
             "call_hooks",
             "console",
             "digest",
@@ -159,7 +160,7 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
 
 def test_identities_are_read_by_what_people_use_or_starts_jobs(may: May, deployment: accounts.LocalDeployment) -> None:
     table = deployment.environment[ENV_IDENTITIES_TABLE]
-    readers = {"api", "console", "digest", "operate", *STARTS}
+    readers = {"api", "buttons", "console", "digest", "operate", *STARTS}
     assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == readers
     assert may("dynamodb", "get_item", {"TableName": table, "Key": NOTE}) == {*readers, "join"}
     credentials = (*deployment.settings.credentials, deployment.settings.credential(TEST_CREDENTIAL))

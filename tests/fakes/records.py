@@ -275,6 +275,25 @@ class FakeRecords(FakeOpenIndex):
 
         self._atomic("override_guard", put)
 
+    def reschedule(self, job: Job, moved: Job, *, event: Event) -> Changed:
+        def make() -> Changed:
+            stored = self.jobs.get(job.id)
+            if stored is None or stored.state is not JobState.READY:
+                return Changed(won=False, job=stored)
+            if (stored.not_before, stored.planned_at) != (job.not_before, job.planned_at):
+                return Changed(won=False, job=stored)
+            self.jobs[job.id] = replace(
+                stored,
+                not_before=moved.not_before,
+                rests_until=moved.rests_until,
+                resumed_by=event.actor,
+                version=stored.version + 1,
+            )
+            self.journal.keep(event)
+            return Changed(won=True, job=self.jobs[job.id])
+
+        return self._atomic("reschedule", make)
+
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         def make() -> Changed:
             stored = self.jobs.get(job.id)

@@ -160,4 +160,20 @@ OPERATORS: Final = (
         "for name, value in dict(raw).items()}",
         "tests/contracts/test_formats.py::test_settings_are_read_whichever_version_wrote_them[recorded0]",
     ),
+    Mutant(
+        "the own address of webhooks takes any method",
+        9,
+        "functions/webhooks/receive.py",
+        'if found and method == "POST" else',
+        "if found else",
+        "tests/webhooks/test_receive.py::test_all_else_at_the_function_s_own_address_is_unsigned[/webhooks/sendgrid/main-GET]",
+    ),
+    Mutant(
+        "a post to the own address of webhooks is read as one to the public address",
+        10,
+        "functions/webhooks/receive.py",
+        "if public_url and _OF_FUNCTIONS not in host else",
+        "if public_url else",
+        "tests/webhooks/test_receive.py::test_a_provider_signs_the_function_s_own_address_if_it_posts_there[https://p.example/x]",
+    ),
 )

@@ -149,6 +149,17 @@ class Dynamo:
                 return
             kwargs["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
+    def count(self, table: str, **kwargs: Any) -> int:
+        """Return how many items a consistent query finds, page by page; none of them is returned."""
+        request = {"TableName": table, "ConsistentRead": True, "Select": "COUNT", **kwargs}
+        found = 0
+        while True:
+            page = self.call("query", **request)
+            found += int(page["Count"])
+            if "LastEvaluatedKey" not in page:
+                return found
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
     def due(self, table: str, slot: str, now: Millis, **kwargs: Any) -> Iterable[Item]:
         """Walk the entries of a partition of the index `open` whose time has come by now, the oldest first.
 

@@ -9,8 +9,10 @@ Table `records` (pk, sk):
 | an account's control, request allowances, guests | `A#account / CONTROL`, `BUCKET`, `GUESTS` |
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
 | bucket of tests of campaigns; open uploads | `A#account#TRIALS / BUCKET`; `A#account / PLACES#lists`, `PLACES#mails` |
+| of which list, and which export, is it an account's turn? | `A#account / TURNS#lists`, `TURNS#exports` |
 | when was this API key last used? | `USE#sha256 / KEY` |
-| an account's stats from day to day | `A#account#STATS / 2026-11-20#email#07` |
+| an account's stats from day to day, by shard | `A#account#STATS#07 / 2026-11-20#email` |
+| the same as earlier versions wrote them | `A#account#STATS / 2026-11-20#email#07` |
 | what an account has used of a day's limits | `SPENT#account / 2026-11-20` |
 | is 80 or 100 % of a limit used? | `SPENT#account#2026-11-20#email#80 / REACHED` |
 | do the single messages of a day bounce too much? | `BOUNCING#account#2026-11-20#email / BOUNCING` |
@@ -21,10 +23,11 @@ Table `records` (pk, sk):
 | did this number stop SMS, calls, WhatsApp? | `A#account#STOPSMS / …`, `…#STOPVOICE / …`, `…#STOPWHATSAPP / …` |
 | when was an address last suppressed, or unsubscribed? | `A#account / SUPPRESSED` |
 | an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
+| how many wait, of live and of test keys? | `A#account / SCHEDULES`, `A#account#TEST / SCHEDULES` |
 | was this request made before? | `I#account / sha256(key)` |
 | an export of a campaign or job; that of a job's archive | `X#id / EXPORT`; `X#archive-job / EXPORT` |
 | is everything paused? | `SYS / CONTROL` |
-| which names of addresses are stored (`shared.domain.recipients.address_names`)? | `SYS / NAMES` |
+| which names of addresses are stored (`shared.domain.recipients.address_names`)? | `NAMES / STATE` |
 | an account's events for webhooks, oldest first | `A#account#EVENTS` / `at#id#kind` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
 | finished jobs with doubts, by when to ask next (index `open`) | `doubt#0-15` / `at#job` |
@@ -83,6 +86,7 @@ from typing import Final
 
 from shared.contracts import POST_PREFIX
 from shared.domain.ids import is_small
+from shared.domain.jobs.job import SHARDS
 from shared.domain.namespaces import owner
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 from shared.domain.times import Millis
@@ -238,18 +242,33 @@ def accounts(account_id: str) -> Key:
     return key("ACCOUNTS", account_id)
 
 
-def stats_pk(account_id: str) -> str:
+def _early_stats_pk(account_id: str) -> str:
     return f"A#{account_id}#STATS"
 
 
+def stats_pks(account_id: str) -> list[str]:
+    """Return the partitions of an account's stats: one of each shard, and that of earlier versions."""
+    return [_early_stats_pk(account_id), *(_stats_pk(account_id, shard) for shard in range(SHARDS))]
+
+
+def _stats_pk(account_id: str, shard: int) -> str:
+    return f"{_early_stats_pk(account_id)}#{shard:02d}"
+
+
 def stats(account_id: str, day: str, channel: str, shard: int) -> Key:
-    """One shard of a day's stats.
+    """One shard of a day's stats, in a partition of its own: one takes no more than a thousand writes a second.
 
     Args:
         day: the UTC day on which the messages were accepted, as in `2026-11-20`.
-        shard: the shard, from 0.
+        shard: as of `Job.shard`.
     """
-    return key(stats_pk(account_id), f"{day}#{channel}#{shard:02d}")
+    return key(_stats_pk(account_id, shard), f"{day}#{channel}")
+
+
+def day_stats(account_id: str, day: str, channel: str) -> list[Key]:
+    """Return every shard of a day's stats, also as earlier versions wrote them."""
+    early = (key(_early_stats_pk(account_id), f"{day}#{channel}#{shard:02d}") for shard in range(SHARDS))
+    return [*early, *(stats(account_id, day, channel, shard) for shard in range(SHARDS))]
 
 
 def spent(account_id: str, day: str) -> Key:
@@ -298,6 +317,16 @@ def due(account_id: str, at_ms: int, job_id: str, *, test: bool = False) -> Key:
     return key(f"A#{account_id}#DUE#TEST" if test else f"A#{account_id}#DUE", aged(at_ms, job_id))
 
 
+def turns(account_id: str, kind: str) -> Key:
+    """The line of an account's work of one kind."""
+    return key(account_pk(account_id), f"TURNS#{kind}")
+
+
+def schedules(namespace: str) -> Key:
+    """How many jobs of a namespace wait for their time; perhaps fewer do."""
+    return key(account_pk(namespace), "SCHEDULES")
+
+
 # change: the key of an item in DynamoDB
 def idempotency(account_id: str, digest: str) -> Key:
     """A client's idempotency key by its sha256, hex."""
@@ -330,7 +359,7 @@ def roster() -> Key:
 
 def names() -> Key:
     """Which names of addresses are stored."""
-    return key("SYS", "NAMES")
+    return key("NAMES", "STATE")
 
 
 def sweep() -> Key:

@@ -9,12 +9,13 @@ docs/adr/0258.
 import hmac
 import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from shared.domain.recipients.addresses import address_digest, address_hash
 from shared.domain.sealing import MIN_KEY
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 SWITCH_MS: Final[Millis] = 20 * 60_000
 """After the announcement of a generation its names are written from then on. By then every process has read
@@ -102,9 +103,6 @@ class NameKeys:
     def checks(self) -> tuple[str, ...]:
         """Marks that recognise each key, and say nothing about it."""
         return tuple(hmac.digest(key.encode(), _CHECK, "sha256").hex()[:SHORT] for key in self.keys)
-
-
-NO_KEYS: Final = NameKeys()
 
 
 @dataclass(frozen=True, slots=True)

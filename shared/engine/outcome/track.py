@@ -7,7 +7,7 @@ short, leaves only its own events unjoined.
 import logging
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 from typing import Final
 
@@ -41,6 +41,7 @@ from shared.engine.outcome.words import (
     names_id,
 )
 from shared.engine.pool import Pool
+from shared.frozen import dataclass
 from shared.ports import ENDS, Clock, JobEnd, Listeners, Records, Retriable
 
 GOOD: Final = frozenset({ProviderEventKind.ACCEPTED, ProviderEventKind.DELIVERED})

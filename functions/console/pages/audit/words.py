@@ -10,6 +10,7 @@ SAID: Final[Mapping[Act, str]] = {
     Act.JOB_STOPPED: "a job was stopped",
     Act.JOB_RETRIED: "messages of a job are sent again",
     Act.JOB_RESUMED: "a stopped job goes on",
+    Act.JOB_RESCHEDULED: "a job has another time",
     Act.GUARD_OVERRIDDEN: "a campaign is sent whatever bounces",
     Act.BATCH_GUARD_OVERRIDDEN: "a batch is sent whatever bounces",
     Act.BATCHES_ACCEPTED: "batches were accepted in this hour",

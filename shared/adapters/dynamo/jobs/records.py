@@ -7,6 +7,7 @@ from typing import Final
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
+from shared.adapters.dynamo.credentials.switches import Unpaused
 from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.recipients import watermarks
@@ -25,7 +26,7 @@ from shared.domain.jobs.states import Change, JobState
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
-from shared.ports import Changed, Control, Idempotency, JobEnd, Listeners, Loaded, Mismatch, Replay, Stored
+from shared.ports import Changed, Clock, Control, Idempotency, JobEnd, Listeners, Loaded, Mismatch, Replay, Stored
 
 _NEW: Final = "attribute_not_exists(pk)"
 _Name = tuple[str, str]
@@ -37,6 +38,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     Args:
         archive: milliseconds as of `transitions.place`.
         listeners: which namespaces have webhooks; None: all may have some.
+        clock: as of `Unpaused`.
     """
 
     def __init__(
@@ -48,12 +50,14 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         blobs: contents.Blobs,
         archive: int | None = None,
         listeners: Listeners | None = None,
+        clock: Clock | None = None,
     ) -> None:
         super().__init__(dynamo, records=records, archive=archive)
         self._ops = ops
         self._tables = ledger_writes.JobTables(records, ops)
         self._blobs = blobs
         self._listeners = listeners
+        self._unpaused = Unpaused(clock)
 
     # Acceptance
 
@@ -93,10 +97,12 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
 
     def _controls(self, wanted: Sequence[tuple[str, str, bool]], lane: str) -> list[Control]:
         """Read what is wanted. `wanted`: job, account, and whether it is a test key's."""
+        now = self._unpaused.now()
+        everything = () if self._unpaused.holds(now) else (keys.system_control(),)
         of = [
             (
                 keys.job(job),
-                (keys.account_control(account), keys.system_control()),
+                (keys.account_control(account), *everything),
                 keys.latest_suppression(namespace(account, test=test)),
                 namespace(account, test=test),
             )
@@ -105,6 +111,8 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         hearing = {name: keys.listeners(name) for _, _, _, name in of}
         wanted_keys = [k for job, held, latest, name in of for k in (job, *held, latest, hearing[name])]
         items, breaker = self._with_breaker(wanted_keys, lane)
+        if everything:
+            self._unpaused.learn(now, paused=_is_held(items, everything))
         out = []
         for job, held, latest, name in of:
             found, suppressed = items.get(_name(job)), items.get(_name(latest))
@@ -327,6 +335,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             self._db.attempt("update_item", **update)  # unless it has gone
         else:
             self._db.together([{"Update": update}, *audit.puts(self._db, self._records, event)])
+
+    def reschedule(self, job: Job, moved: Job, *, event: Event) -> Changed:
+        update = transitions.reschedule(self._records, job, moved, event.actor)
+        return self._change_with(job, update, audit.puts(self._db, self._records, event))
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         by = event.actor if event is not None else ""

@@ -1,6 +1,6 @@
 """Which names of addresses a deployment stores: one item, and the keys in a secret.
 
-Source: docs/adr/0258. The item is `SYS / NAMES` of `records`.
+Source: docs/adr/0258. The item is `NAMES / STATE` of `records`.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.secrets import KEPT_EMPTY
 from shared.domain.audit import EVERYONE, Act, audited
-from shared.domain.recipients.address_names import NO_KEYS, NameKeys, Names, NamesState
+from shared.domain.recipients.address_names import NameKeys, Names, NamesState
 from shared.domain.times import Millis
 from shared.ports import Clock, MalformedSecret
 
@@ -57,20 +57,20 @@ class KeyedNames(Names):
         known, now = self._known, self._clock.now()
         if known is None or now >= known[0]:
             state = self.read()
-            known = self._known = (now + KEPT, state, self.checked(state, known[2] if known else NO_KEYS))
+            known = self._known = (now + KEPT, state, self.checked(state, known[2] if known else None))
         return known[1:]
 
     def read(self) -> NamesState:
         """Return the state as it is stored now."""
         return read_state(self._db, self._table)
 
-    def checked(self, state: NamesState, known: NameKeys = NO_KEYS) -> NameKeys:
+    def checked(self, state: NamesState, known: NameKeys | None = None) -> NameKeys:
         """Return the keys of a state.
 
         Args:
             known: returned if they are those.
         """
-        if known.checks == state.checks:
+        if known is not None and known.checks == state.checks:
             return known
         found = self.every_key()
         if found.checks[: len(state.checks)] != state.checks:
@@ -172,7 +172,7 @@ class KeyedNames(Names):
 def keys_of(secret: Mapping[str, str]) -> NameKeys:
     """Return the keys of a secret; none if it has no value. MalformedSecret: it has too many, or too short a one."""
     if not secret:
-        return NO_KEYS
+        return NameKeys()
     try:
         return NameKeys((*reversed(secret.get("previous", "").split()), secret.get("current", "")))
     except ValueError:
