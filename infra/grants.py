@@ -213,10 +213,6 @@ class Grants(Arns):
         serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
         written = (*IDENTITIES, "USE#*")
         serve.allow(*CHANGE, "dynamodb:DeleteItem", on=[self._storage.records.table_arn], partitions=written)
-        serve.allow(
-            "dynamodb:PutItem", on=[self._storage.records.table_arn], partitions=("NAMES",)
-        )  # of a first account
-        self._name(serve)
         self._log(serve)
         self._redrive(serve, dispatch, hooks)
 

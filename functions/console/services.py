@@ -78,7 +78,7 @@ class ConsoleServices:
     first_accounts: FirstAccounts | None
     """Makes an account for a person; None: they have to be invited."""
     names: KeyedNames
-    """What addresses are stored as, from the first account on."""
+    """Names that addresses are stored under. The first account begins them."""
     buttons: Buttons | None
     """Does what operators press; None: the console shows their commands."""
     links: PlaceSeal

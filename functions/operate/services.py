@@ -143,6 +143,10 @@ class OperateServices(Deployment):
         bucket = self.env[contracts.ENV_BUCKET]
         return erasing.Eraser(self.dynamo, self.records_table, lambda: self.s3, bucket, key=key, raw=raw, dry=dry)
 
+    def begin_names(self) -> None:
+        """Let addresses have keyed names from the first account on."""
+        self.names.begin(empty=lambda: not self.accounts.list_accounts())
+
     def names_mover(self, by: str, enough: "Callable[[], bool]") -> "moving_names.NamesMover":
         """Return what moves names of addresses to the latest key."""
         return moving_names.NamesMover(self.dynamo, self.records_table, self.names, by, enough)
@@ -174,6 +178,9 @@ class PressedServices(OperateServices):
     def homes(self) -> Homes:
         """Where identities and the audit log are. No older version has buttons whose entries it would have to read."""
         return replace(super().homes, both=False)
+
+    def begin_names(self) -> None:
+        """Do nothing: the console, which reads their keys, has done so before it calls."""
 
     @property
     def console(self) -> ConsoleSettings:

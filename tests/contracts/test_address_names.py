@@ -179,6 +179,14 @@ def test_an_entry_is_taken_back_changed_and_added_once_in_every_state(state: Hou
     assert person not in [x.address for x in owner.page(ACCOUNT, limit=100)[0]]
 
 
+def test_until_a_key_is_announced_the_secret_is_not_read(house: House) -> None:
+    """A deploy gives functions the right to read it a moment later."""
+    house.ring.secret = {"current": "short"}
+    check(house.new())
+    house.new().suppress(ACCOUNT, "late@example.com", "complained", house.clock.ms)
+    assert house.ring.read == 0
+
+
 def test_an_older_version_sees_everything_until_the_switch(house: House) -> None:
     announced(house)
     check(house.old)
