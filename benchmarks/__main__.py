@@ -1,8 +1,8 @@
 """`python -m benchmarks`: measure, print the table of goals and results, write .local/bench.json.
 
-Exits with 1 if a counted row misses its goal, or if docs/cost.md or docs/performance.md differ from the counted
-figures. Those figures are the same on every machine. Timed rows only report. A calibration loop in the same run
-measures the machine's speed.
+Exits with 1 if a counted row misses its goal, or if docs/cost.md, docs/performance.md or docs/scale.md differ from the
+counted figures. Those figures are the same on every machine. Timed rows only report. A calibration loop in the same
+run measures the machine's speed.
 """
 
 import argparse
@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import latency, starts
+from benchmarks.bills import told
 from benchmarks.counting import (
     clinic,
-    cost,
     counted,
     dead,
     digests,
@@ -30,13 +30,17 @@ from benchmarks.counting import (
 from benchmarks.rig import rows, timed
 from benchmarks.rig.machine import REFERENCE_S, calibrate
 from benchmarks.rig.rows import Row
+from benchmarks.scale import hot
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / ".local" / "bench.json"
 COST = ROOT / "docs" / "cost.md"
 PERFORMANCE = ROOT / "docs" / "performance.md"
+SCALE = ROOT / "docs" / "scale.md"
 MARK = "<!-- written by python -m benchmarks --docs -->"
 REST_MARK = "<!-- at rest: written by python -m benchmarks --docs -->"
+STEADY_MARK = "<!-- steady: written by python -m benchmarks --docs -->"
+HOT_MARK = "<!-- hot partitions: written by python -m benchmarks --docs -->"
 SINGLES_MARK = "<!-- single messages: written by python -m benchmarks --docs -->"
 COUNTED: tuple[Callable[[], list[Row]], ...] = (
     counted.windows,
@@ -57,6 +61,7 @@ COUNTED: tuple[Callable[[], list[Row]], ...] = (
     finished.measure,
     hooks.measure,
     hook_delay.measure,
+    hot.measure,
 )
 """The measurements that are counted, in the order of the table."""
 
@@ -93,14 +98,16 @@ def main() -> int:
     options = parser.parse_args()
     loop = calibrate()
     found = [row for measure in COUNTED for row in measure()]
-    bills, priced = counted.costs()
+    bills, priced = told.costs()
     found += bills
     pages = {
-        (COST, MARK): cost.markdown(priced),
+        (COST, MARK): told.markdown(priced),
         (COST, REST_MARK): rest.markdown(),
+        (COST, STEADY_MARK): told.steady(priced),
         (PERFORMANCE, SINGLES_MARK): express.markdown(),
+        (SCALE, HOT_MARK): hot.markdown(),
     }
-    print(cost.table(priced) + "\n")
+    print(told.markdown(priced) + "\n")
     if options.docs:
         for (page, mark), block in pages.items():
             insert(page, block, mark)

@@ -10,7 +10,7 @@ which is updated afterwards. A cancelled transaction costs the units of its acti
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Final
@@ -29,6 +29,8 @@ from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION
 
 Peek = Callable[[str, Mapping[str, Any]], Item | None]
 """(table, key) → the item as it is stored now, read without any metered call."""
+Partition = tuple[str, str]
+"""A table, or `table/index`, and the value of its partition key."""
 SQS_UNIT: Final = 64 * KB
 KEY: Final = ("pk", "sk")
 CONDITION_FAILED: Final = "ConditionalCheckFailedException"
@@ -63,6 +65,16 @@ class Index:
             return moved_units(old, new)
         return index_units(old, new)
 
+    def at(self, before: Item | None, after: Item | None) -> Iterator[tuple[str, int]]:
+        """Yield the partitions that a write of the item touches here, each with its units."""
+        old, new = self.entry(before), self.entry(after)
+        pk, _ = self.keys()
+        if old is not None and new is not None and any(old[k] != new[k] for k in self.keys()):
+            yield old[pk]["S"], write_units(old, None)
+            yield new[pk]["S"], write_units(None, new)
+        elif (units := index_units(old, new)) and (found := new or old) is not None:
+            yield found[pk]["S"], units
+
 
 RECORDS_INDICES: Final = (Index(INDEX_OPEN, INDEX_OPEN_PROJECTION), Index(INDEX_MINE))
 
@@ -78,6 +90,9 @@ class Tally:
     sqs_fair: int = 0
     """Of `sqs`, those of messages with a group."""
     lines: list[str] = field(default_factory=list)
+    written_at: Counter[Partition] = field(default_factory=Counter)
+    read_at: Counter[Partition] = field(default_factory=Counter)
+    """Units by the partition that they are of."""
 
     @property
     def wru(self) -> float:
@@ -103,7 +118,7 @@ class Tally:
 def label(table: str, key: Mapping[str, Any]) -> str:
     """Return what kind of item a key names: `ops L`, `records JOB`."""
     sort = key["sk"]["S"]
-    kind = "STATS" if key["pk"]["S"].endswith("#STATS") else sort.partition("#")[0]
+    kind = "STATS" if "#STATS" in key["pk"]["S"] else sort.partition("#")[0]
     if key["pk"]["S"].startswith("I#"):
         kind = "IDEMPOTENCY"
     return f"{table} {kind}"
@@ -179,11 +194,12 @@ class Meter:
             self._written(touched, before, TRANSACTION)
         elif operation == "GetItem":
             consistent = bool(params.get("ConsistentRead"))
-            self._read(label(*touched[0]), item_size(before[0]), consistent=consistent)
+            [(table, key)] = touched
+            self._read(label(table, key), (table, key["pk"]["S"]), item_size(before[0]), consistent=consistent)
         elif operation == "BatchGetItem":
             for (table, key), item in zip(touched, before, strict=True):
                 consistent = bool(params["RequestItems"][table].get("ConsistentRead"))
-                self._read(label(table, key), item_size(item), consistent=consistent)
+                self._read(label(table, key), (table, key["pk"]["S"]), item_size(item), consistent=consistent)
         elif operation == "Query":
             self._query(params, parsed)
         else:
@@ -195,14 +211,20 @@ class Meter:
         for (table, key), old in zip(touched, before, strict=True):
             new = self._peek(table, key)
             name = label(table, key)
-            self.tally.writes[name] += factor * write_units(old, new)
+            units = factor * write_units(old, new)
+            self.tally.writes[name] += units
+            self.tally.written_at[table, key["pk"]["S"]] += units
             for index in self._indices.get(table, ()):
                 units = index.units(old, new)
                 if units:
                     self.tally.writes[f"{name}, index {index.name}"] += units
+                for partition, part in index.at(old, new):
+                    self.tally.written_at[f"{table}/{index.name}", partition] += part
 
-    def _read(self, name: str, size: int, *, consistent: bool) -> None:
-        self.tally.reads[name] += read_units(size, consistent=consistent)  # type: ignore[assignment]
+    def _read(self, name: str, at: Partition, size: int, *, consistent: bool) -> None:
+        units = read_units(size, consistent=consistent)
+        self.tally.reads[name] += units  # type: ignore[assignment]
+        self.tally.read_at[at] += units  # type: ignore[assignment]
 
     def _query(self, params: Mapping[str, Any], parsed: Mapping[str, Any]) -> None:
         if any(k in params for k in ("FilterExpression", "Select")):
@@ -212,7 +234,9 @@ class Meter:
             found = [self._whole(params, x) for x in found]
         size = sum(map(item_size, found))
         name = f"{params['TableName']} query {params.get('IndexName', '')}".strip()
-        self._read(name, size, consistent=bool(params.get("ConsistentRead")))
+        table = "/".join(filter(None, (params["TableName"], params.get("IndexName", ""))))
+        partition = params["ExpressionAttributeValues"].get(":pk", {}).get("S", "")
+        self._read(name, (table, partition), size, consistent=bool(params.get("ConsistentRead")))
 
     def _whole(self, params: Mapping[str, Any], part: Item) -> Item | None:
         """Return the stored item of which a query's projection returned a part: all of it is read and paid for."""

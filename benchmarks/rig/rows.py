@@ -54,6 +54,7 @@ HOOK_DELAY: Final = (
     "webhooks, from the change to the answer of an endpoint without batches while another hangs, fake time: p95"
 )
 DIGEST_MAKING: Final = "a window of 1,000 events and 100,000 pairs made into its job: CPU time and peak memory"
+HOTTEST: Final = "the hottest partition of DynamoDB at 100 million messages a day, noon"
 EXPORT: Final = "1,000,000-row export: CPU time and peak memory"
 SHORT: Final[Mapping[str, str]] = {
     WRITES: "write units per message of a batch",
@@ -97,11 +98,13 @@ SHORT: Final[Mapping[str, str]] = {
     HOOKS_SINGLY: "single webhooks of ten scattered words",
     HOOK_DELAY: "a webhook beside an endpoint that hangs, p95",
     DIGEST_MAKING: "a window of 100,000 pairs made",
+    HOTTEST: "hottest partition at the goal's load",
     EXPORT: "export of 1,000,000 rows",
 }
 """Metric → its name in the table."""
 UNITS: Final[Mapping[str, str]] = {
     "WRU": "write units",
+    "RRU": "read units",
     "us": "µs",
     "/s": "per second",
     "messages/s": "messages per second",

@@ -27,6 +27,8 @@ from benchmarks.rig.sizes import Item, kept_size
 from shared import contracts
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.recipients.stored_names import KeyedNames
 from shared.adapters.reports import matches
 from shared.contracts import Credential, ProviderEvent, Routing, Settings
 from shared.domain.content.content import Content, Mailbox
@@ -42,6 +44,8 @@ REGION: Final = "us-east-1"
 TABLES: Final = Tables("")
 SENDER_SECONDS: Final = 120
 CALL_SECONDS: Final = 10.0
+REQUEST: Final = "JKJaXmPLvHcESHA="
+"""An id of API Gateway."""
 ID_BYTES: Final = 60
 """The provider's ids are this long, and random, as the promise says."""
 
@@ -79,7 +83,7 @@ class Context:
     function_name = "bench"
     memory_limit_in_mb = 512
     invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:bench"
-    aws_request_id = "bench"
+    aws_request_id = "6f1f8a52-1a58-4d3c-9c1b-0f6a7c3a1b2d"
 
     def get_remaining_time_in_millis(self) -> int:
         """Return a sender's whole time."""
@@ -101,6 +105,7 @@ class World:
     Attributes:
         meter: counts the calls of the engine's clients, not those made here; `wire`: the provider.
         invocations: function → how often it was started since `take`.
+        printed: their figures for CloudWatch.
     """
 
     def __init__(self, config: Settings, wire: Wire) -> None:
@@ -112,6 +117,7 @@ class World:
         self.config = config
         self.wire = wire
         self.invocations: dict[str, int] = {}
+        self.printed = StringIO()
         self.meter = Meter(_peek, {TABLES.records: RECORDS_INDICES})
         self._plain = boto3.Session(region_name=REGION)
         self._make()
@@ -156,6 +162,13 @@ class World:
         secrets.create_secret(
             Name=contracts.unsubscribe_secret_name("bench"), SecretString=json.dumps({"current": "k" * 64})
         )
+        key = "k" * 64
+        secrets.create_secret(Name=contracts.addresses_secret_name("bench"), SecretString=json.dumps({"current": key}))
+        keyed = KeyedNames(
+            Dynamo(self._plain.client("dynamodb")), TABLES.records, lambda _: {"current": key}, self.clock
+        )
+        if not keyed.begin(empty=lambda: True):
+            raise RuntimeError("the names of addresses have no key")
         for c in self.config.credentials:
             secrets.create_secret(Name=contracts.secret_name("bench", c.id), SecretString=json.dumps(self.wire.secret))
         os.environ |= {
@@ -193,11 +206,13 @@ class World:
         *,
         process: Callable[[], Any] | None = None,
         more: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> str:
         """Post a batch of `body` bytes of HTML to the API, and return its job.
 
         Args:
             process: returns what the API's process has made and knows; None: it is new, and knows no key.
+            headers: as of `ask`.
         """
         batch = {
             **(more or {}),
@@ -207,7 +222,7 @@ class World:
             "body": prose(body),
             "name": "weekly",
         }
-        return str(self.ask("POST", "/batches", json.dumps(batch), process=process)["job_id"])
+        return str(self.ask("POST", "/batches", json.dumps(batch), process=process, headers=headers)["job_id"])
 
     def ask(
         self,
@@ -217,6 +232,7 @@ class World:
         media_type: str = "application/json",
         login: str = "",
         process: Callable[[], Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Any:
         """Return the API's JSON to a request that must succeed.
 
@@ -225,6 +241,7 @@ class World:
             path: without a query.
             login: `name:password` of a notifier; empty: the account's key is sent.
             process: as of `post`.
+            headers: further ones, with lower-case names.
         """
         from functions.api import services  # noqa: PLC0415
         from functions.api.handler import respond  # noqa: PLC0415
@@ -234,12 +251,12 @@ class World:
             "version": "2.0",
             "rawPath": path,
             "rawQueryString": "",
-            "headers": {"authorization": authorization, "content-type": media_type},
+            "headers": {"authorization": authorization, "content-type": media_type, **(headers or {})},
             "requestContext": {"http": {"method": method, "path": path}, "stage": "$default"},
             "body": body,
             "isBase64Encoded": False,
         }
-        answer = respond(event, "bench", process or (lambda: services.build(self.deployment)))
+        answer = respond(event, REQUEST, process or (lambda: services.build(self.deployment)))
         if not 200 <= answer["statusCode"] < 300:  # noqa: PLR2004 - the class of HTTP successes
             raise RuntimeError(f"not accepted: {answer['body']}")
         return json.loads(answer["body"])
@@ -363,7 +380,7 @@ class World:
 
     def _run(self, name: str, event: Mapping[str, Any]) -> None:
         self.invocations[name] = self.invocations.get(name, 0) + 1
-        with redirect_stdout(StringIO()):  # figures for CloudWatch
+        with redirect_stdout(self.printed):
             answer = self._handlers[name](event, Context())
         if answer["batchItemFailures"]:
             raise RuntimeError(f"{name} failed")

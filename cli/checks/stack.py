@@ -9,6 +9,7 @@ from shared.domain.lanes.breaker import Breaker, BreakerState
 from shared.domain.lanes.switches import Switches
 
 _OK: Final = 200
+_UNSIGNED: Final = 401
 
 
 def stack(answer: Mapping[str, Any]) -> Finding:
@@ -50,6 +51,21 @@ def address(url: str, status: int, body: bytes, *, why: str = "") -> Finding:
         says = f"{url}/health answers {status}, and not as Posthaste does"
         return Finding("address", Level.ERROR, says, "let public_url lead to this stage's HTTP API")
     return Finding("address", Level.OK, f"{url} answers")
+
+
+def posted(url: str, status: int, *, why: str = "") -> Finding:
+    """Judge the address for providers' posts by the answer to one without a signature.
+
+    Args:
+        url: the address, without a path.
+        status: the HTTP status; 0 if there was no answer.
+        why: why there was no answer; empty if there was one.
+    """
+    if why or status != _UNSIGNED:
+        says = f"cannot be reached ({why})" if why else f"answers {status} to a post without a signature, not 401"
+        fix = "deploy again; in an organization, ask whether a policy forbids public addresses of functions"
+        return Finding("webhooks", Level.ERROR, f"{url} {says}: events that are posted there are lost", fix)
+    return Finding("webhooks", Level.OK, f"{url} takes posts")
 
 
 def queues(rows: Iterable[Mapping[str, Any]]) -> list[Finding]:

@@ -18,10 +18,19 @@ import typer
 
 from cli.checks import Finding, Level, account, stack
 from cli.client import connections
-from cli.deployment import FUNCTION, OPS_OUTPUT, Aws, OperatedDeployment, Stage, aws_errors, deployment
+from cli.deployment import (
+    FUNCTION,
+    OPS_OUTPUT,
+    WEBHOOKS_OUTPUT,
+    Aws,
+    OperatedDeployment,
+    Stage,
+    aws_errors,
+    deployment,
+)
 from cli.doctor import providers, stacks
 from cli.doctor.context import Patient, environment
-from cli.doctor.secrets import first_accounts, identities, look
+from cli.doctor.secrets import first_accounts, hashes, identities, look
 from cli.doctor.stacks import NOT_DEPLOYED
 from cli.errors import ExitCode, Misused, NotFound
 from cli.operating.door import OperatorClient
@@ -30,6 +39,7 @@ from shared.contracts import (
     ENV_SETTINGS,
     HOOKS_RESERVED,
     TEST_CREDENTIAL,
+    WEBHOOK_PATH,
     Settings,
     express_queue_name,
     lane_queue_name,
@@ -237,7 +247,7 @@ def _concurrency(patient: Patient) -> list[Finding]:
         answers = list(pool.map(lambda name: client.get_function_concurrency(FunctionName=name), names))
     here = sum(x.get("ReservedConcurrentExecutions", 0) for x in answers)
     lanes = [*patient.settings.credentials, patient.settings.credential(TEST_CREDENTIAL)]
-    needed = HOOKS_RESERVED + sum(c.workers + c.express_workers for c in lanes)
+    needed = HOOKS_RESERVED + patient.settings.webhooks_at_once + sum(c.workers + c.express_workers for c in lanes)
     return [account.concurrency(client.get_account_settings(), here, needed, reserved=patient.reserved)]
 
 
@@ -267,6 +277,23 @@ def _address(patient: Patient) -> list[Finding]:
     except urllib3.exceptions.HTTPError as error:
         return [stack.address(patient.url, 0, b"", why=type(error).__name__)]
     return [stack.address(patient.url, answer.status, answer.data)]
+
+
+def _posted(patient: Patient) -> list[Finding]:
+    import urllib3  # noqa: PLC0415 - loads when needed
+
+    if not patient.settings.webhooks_at_once:
+        return [Finding("webhooks", Level.OK, "providers post their events to the API's address")]
+    try:
+        url = patient.found.output(WEBHOOKS_OUTPUT)
+    except NotFound as error:
+        return [Finding("webhooks", Level.WARNING, str(error), "deploy: webhooks_at_once is set")]
+    try:
+        path = WEBHOOK_PATH.format(provider="none", credential_id="none")
+        answer = connections(url).request("POST", url + path, timeout=TIMEOUT, retries=False, redirect=False)
+    except urllib3.exceptions.HTTPError as error:
+        return [stack.posted(url, 0, why=type(error).__name__)]
+    return [stack.posted(url, answer.status)]
 
 
 def _dead(patient: Patient) -> list[Finding]:
@@ -324,10 +351,12 @@ CHECKS: Final = (
     *_of_providers(deployed=False),
     Check("secrets", look, local=True),
     Check("identities", identities, local=True),
+    Check("hashes", hashes, local=True, deployed=True),
     Check("first accounts", first_accounts, local=True, deployed=True),
     Check("names", stacks.names),
     Check("stack", stacks.look, local=True),
     Check("address", _address, local=True),
+    Check("webhooks", _posted, deployed=True),
     *_of_providers(deployed=True),
     Check("dead letters", _dead, local=True, deployed=True),
     Check("breakers", _breakers, local=True, deployed=True),

@@ -2,7 +2,7 @@
 
 from typing import Final, TypeVar
 
-from shared.domain.spending.limits import CODE, Exceeded, sentence, shown
+from shared.domain.spending.limits import Exceeded, sentence, shown
 from shared.engine.intake.declined import Declined, FieldFault
 from shared.web.problems import FieldError, Problem, QuotaFacts
 from shared.web.views import moment
@@ -24,10 +24,10 @@ def accepted(found: T | Declined, *, absent: Problem | None = None) -> T:
 
 
 def overspent(excess: Exceeded) -> Problem:
-    """Return the problem of a request that would exceed a limit of the day."""
+    """Return the problem of a request that would exceed a limit."""
     limit, used = (shown(excess.measure, x) for x in (excess.limit, excess.used))
-    facts = QuotaFacts(excess.measure, limit, used, moment(excess.resets_at))
-    return Problem(CODE, sentence(excess), headers={"Retry-After": str(excess.wait)}, facts=facts)
+    facts = QuotaFacts(excess.measure, limit, used, moment(excess.resets_at) if excess.daily else None)
+    return Problem(excess.code, sentence(excess), headers={"Retry-After": str(excess.wait)}, facts=facts)
 
 
 def _detail(found: Declined) -> str:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+from pydantic_core import core_schema
 
 from functions.api.error_page import WEBHOOK_CODES
 from functions.api.examples.document import add_examples
+from functions.api.examples.parts import fold, prune
 from functions.api.hooks.page import MODELS, webhooks
 from functions.api.operations import ROUTES
 from functions.api.tags import TAGS
@@ -30,6 +32,9 @@ OF_KEYS: Final = (
 )
 """Codes that only an API key is refused with."""
 COMMON: Final = ("unauthorized", *OF_KEYS, "rate_limited", "internal_error", "try_again", "malformed_request")
+_OF_STATUS: Final = ("validation_failed", "not_found", "too_large", "unsupported_media_type")
+"""Codes that say no more than their status."""
+_PLAIN: Final = ("string", "integer", "number", "boolean")
 _SCHEMES: Final = {Scheme.KEY: "key", Scheme.BASIC: "notifier"}
 _IF_NONE_MATCH: Final = {
     "name": "If-None-Match",
@@ -68,6 +73,23 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 Schema = dict[str, Any]
+
+
+class _Brief(GenerateJsonSchema):
+    """Gives fields no titles, which would be their names again, and plain values that may be null two types.
+
+    Generators of clients lose what is within an object or a list that may be null if these have two types.
+    """
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - of none
+        return False
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> Schema:
+        found = super().nullable_schema(schema)
+        first, *others = found.get("anyOf", [{}])
+        if others != [{"type": "null"}] or first.get("type") not in _PLAIN or {"enum", "const"} & first.keys():
+            return found
+        return {**first, "type": [first["type"], "null"]}
 
 
 def generate() -> Schema:
@@ -116,6 +138,8 @@ def generate() -> Schema:
         },
     }
     add_examples(document)
+    prune(document)
+    fold(document, (*COMMON, *_OF_STATUS))
     return document
 
 
@@ -123,7 +147,7 @@ def _schemas() -> tuple[dict[str, Schema], dict[tuple[type[BaseModel], str], Sch
     inputs = dict.fromkeys(_inputs())
     outputs = dict.fromkeys([*_outputs(), ProblemDetails, *MODELS])
     wanted: list[Any] = [(m, "validation") for m in inputs] + [(m, "serialization") for m in outputs]
-    found, definitions = models_json_schema(wanted, ref_template=_REF)
+    found, definitions = models_json_schema(wanted, ref_template=_REF, schema_generator=_Brief)
     refs: Any = found
     return dict(definitions["$defs"]), refs
 
@@ -312,6 +336,8 @@ def _query_parameters(
 
 def _optional(schema: Schema) -> Schema:
     """Return a parameter's schema without null: a parameter is left out instead."""
+    if isinstance(schema.get("type"), list):
+        return {**{k: v for k, v in schema.items() if k != "default"}, "type": schema["type"][0]}
     if "anyOf" not in schema:
         return schema
     rest = {k: v for k, v in schema.items() if k not in {"anyOf", "default"}}

@@ -1,11 +1,15 @@
-"""POST /webhooks/{provider}/{credential_id}: verify, normalise, enqueue, answer; nothing else."""
+"""POST /webhooks/{provider}/{credential_id}: verify, normalise, enqueue, answer; nothing else.
+
+Posts come in by the API's route, or by an address of the function's own, which takes any method and path.
+"""
 
 import base64
 import binascii
 import json
 import os
+import re
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from functions.early import early
 from functions.webhooks.services import Services, build, feedback_messages
@@ -16,6 +20,9 @@ from shared.metrics import Metric, Service
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, MalformedSecret, Reading, Retriable, Sealing
 
 logger = logs.lines("webhooks")
+_PATH: Final = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[a-z0-9-]+)", WEBHOOK_PATH))
+_OF_FUNCTIONS: Final = ".lambda-url."
+"""In each host of a function's own address."""
 
 
 @cache
@@ -38,8 +45,7 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
 
     An address that does not exist answers as one of a credential without the right signature: strangers learn no names.
     """
-    params = event.get("pathParameters") or {}
-    provider, credential_id = params.get("provider", ""), params.get("credential_id", "")
+    provider, credential_id = _place(event)
     try:
         reader = using.reader_of(provider, credential_id)
     except KeyError:
@@ -74,13 +80,27 @@ def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
     return _taken(reading)
 
 
+def _place(event: dict[str, Any]) -> tuple[str, str]:
+    """Return the provider and credential that were posted to; empty if it is no post, or to another path."""
+    params = event.get("pathParameters")
+    if params:
+        return params.get("provider", ""), params.get("credential_id", "")
+    method = ((event.get("requestContext") or {}).get("http") or {}).get("method")
+    found = _PATH.fullmatch(event.get("rawPath") or "")
+    return (found["provider"], found["credential_id"]) if found and method == "POST" else ("", "")
+
+
 def _unsigned() -> dict[str, Any]:
     return _problem(401, "bad_signature", "The signature is not valid, or there is no such webhook.")
 
 
 def _url(event: dict[str, Any], public_url: str, path: str) -> str:
-    """Return the URL that was posted to, as the provider knows it: API Gateway's own, unless the settings name one."""
-    base = public_url or f"https://{(event.get('requestContext') or {}).get('domainName', '')}"
+    """Return the URL that was posted to, as the provider knows it.
+
+    That is the host's own, unless it is API Gateway and the settings name another.
+    """
+    host = (event.get("requestContext") or {}).get("domainName", "")
+    base = public_url if public_url and _OF_FUNCTIONS not in host else f"https://{host}"
     query = event.get("rawQueryString") or ""
     return base + path + (f"?{query}" if query else "")
 

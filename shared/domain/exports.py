@@ -4,12 +4,13 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 LINK_SECONDS: Final = 900
 """How long a file can be begun to be fetched; asking again gives another link."""
@@ -84,6 +85,7 @@ class Export:
         file: the name of its file, if that is not one of the run's own.
         later: its rows have LATER; one that an earlier version has begun is ended as it began.
         last: its rows have LAST; the same.
+        waits: another export of its account is made first.
     """
 
     id: str
@@ -110,6 +112,7 @@ class Export:
     file: str = ""
     later: bool = False
     last: bool = False
+    waits: bool = False
     version: int = 1
 
     @property

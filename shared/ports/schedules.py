@@ -39,6 +39,22 @@ class Agenda(Protocol):
             test: whether a test key made the job; it is then listed among those of test keys as well.
         """
 
+    def drop(self, account: str, job: str, at: Millis, *, test: bool = False) -> None:
+        """Let a noted job count no longer: it was not stored, or was stopped. It keeps its place; `note` undoes this.
+
+        Nothing happens if it is not noted.
+        """
+
+    def take(self, account: str, now: Millis, *, test: bool = False) -> int:
+        """Count a job that is about to wait; return 0, or how many wait if they are `limits.MAX_SCHEDULES`.
+
+        The count also has jobs that were not stored, and some whose time has come. Where it is the most, those that
+        wait are counted anew, once in `limits.RECOUNT_MS`.
+
+        Args:
+            test: whether a test key makes it; those have a count of their own.
+        """
+
     def page(
         self, account: str, *, tests_only: bool = False, since: Millis, after: After, limit: Limit
     ) -> tuple[list[Job], str]:

@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime
 from http import HTTPStatus
 from typing import Final
@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from shared.contracts.faults import fault
 from shared.domain.ids import named
+from shared.frozen import dataclass
 from shared.web.known_fields import did_you_mean
 
 # change: the text of an API error
@@ -56,6 +57,11 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     ),
     "stopping": (409, "The job is being stopped. Repeat the call after Retry-After."),
     "already_started": (409, "The job no longer waits for its scheduled time. You can stop it."),
+    "schedule_changed": (409, "Somebody else has given the job another time meanwhile. Look at it again."),
+    "time_approved": (
+        409,
+        "The list was approved with its time. To send at another one, stop the job, upload the list again and ask.",
+    ),
     "upload_in_progress": (409, "A list of the campaign is being read. Wait until it is read."),
     "upload_missing": (409, "The file is missing. Upload it to the URL of the upload, then complete the upload."),
     "etag_mismatch": (409, "The uploaded file changed. Upload it again."),
@@ -140,6 +146,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
         "The account has 10 uploads without a file. Complete one, or wait: each ends after an hour.",
     ),
     "quota_exceeded": (429, "The account or its API key has used up a limit of the day. Wait until `resets_at`."),
+    "too_many_schedules": (
+        429,
+        "100,000 jobs of the account wait for their time, and it may have no more. Send this one later.",
+    ),
     "rate_limited": (429, "Too many requests. Wait for the time in Retry-After."),
     "too_many_tests": (429, "Too many tests. You can send 20 at once, then one a minute."),
     "internal_error": (500, "An unexpected error occurred. If this continues, report the `request_id`."),
@@ -203,26 +213,28 @@ class ProblemDetails(BaseModel):
     errors: list[FieldError] | None = Field(None, description="The invalid fields. Every 422 has it.")
     request_id: str | None = Field(None, description="With a 500: what to name when asking.")
     quota: str | None = Field(
-        None, description="With `quota_exceeded`: the limit: a channel, `messages` of all channels, or `price`."
+        None,
+        description="With `quota_exceeded`: the limit: a channel, `messages` of all channels, or `price`. With "
+        "`too_many_schedules`: `schedules`.",
     )
-    limit: float | int | None = Field(None, description="With `quota_exceeded`: the most of a day.")
-    used: float | int | None = Field(None, description="With `quota_exceeded`: how much is used.")
+    limit: float | int | None = Field(None, description="With `quota`: the most of a day, or at once.")
+    used: float | int | None = Field(None, description="With `quota`: how much is used.")
     resets_at: datetime | None = Field(None, description="With `quota_exceeded`: when the next day begins.")
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaFacts:
-    """The limit of a day that a request would exceed, as a problem shows it."""
+    """The limit that a request would exceed, as a problem shows it. `resets_at`: None if it is of no day."""
 
     quota: str
     limit: float | int
     used: float | int
-    resets_at: datetime
+    resets_at: datetime | None
 
 
 @dataclass(eq=False)
 class Problem(Exception):
-    """A client's error, or ours, as it is answered. `headers` go with the answer; `facts`: of a `quota_exceeded`."""
+    """A client's error, or ours, as it is answered. `headers` go with the answer; `facts`: with a limit."""
 
     code: str
     detail: str = ""

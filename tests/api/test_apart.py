@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from functions.api.examples.parts import whole
 from functions.api.openapi import FILE
 from shared.domain.accounts import ALL_SCOPES, Scope
 from tests.api.conftest import Api
 
-DOCUMENT = json.loads(FILE.read_text(encoding="utf-8"))
+DOCUMENT = whole(json.loads(FILE.read_text(encoding="utf-8")))
 OPERATIONS = [
     (method.upper(), path, operation)
     for path, methods in DOCUMENT["paths"].items()
@@ -30,6 +31,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/campaigns/{id}/template"): SAID,
     ("PUT", "/campaigns/{id}/recipients"): {"recipients": [{"recipient": "a@example.org"}]},
     ("POST", "/campaigns/{id}/test"): {"recipient": "a@example.org"},
+    **{("POST", f"/{x}/{{id}}/reschedule"): {"scheduled_at": None} for x in ("jobs", "batches", "campaigns")},
     ("POST", "/campaigns/{id}/approve"): {"approval_id": "0" * 32},
     ("POST", "/campaigns/{id}/refuse"): {"approval_id": "0" * 32},
     ("PUT", "/approval-limit"): {"above": 1_000_000},

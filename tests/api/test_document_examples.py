@@ -49,6 +49,8 @@ def test_an_example_of_an_answer_fits_its_schema(operation: Any) -> None:
     [
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "error", None),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "job_id", given.JOB),
+        ({"type": ["string", "null"]}, "error", None),
+        ({"type": ["string", "null"]}, "job_id", given.JOB),
         ({"type": "array", "items": {"type": "integer"}}, "columns", [0]),
         ({"type": "string", "format": "date-time"}, "name", given.PAST),
         ({"enum": ["open", "closed"]}, "state", "open"),

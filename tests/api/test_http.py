@@ -47,8 +47,9 @@ def test_the_documentation_needs_nothing_from_elsewhere() -> None:
     loaded = re.findall(r'(?:src|href)="([^"]+)"', got["body"])
     assert sorted(address.partition("?v=")[0] for address in loaded) == [
         *("docs/page.css", "docs/page.js", "docs/samples.js", "docs/swagger-ui-bundle.js", "docs/swagger-ui.css"),
-        "openapi.json",
+        *("openapi.json", "openapi.json"),
     ]
+    assert '<link rel="preload" href="openapi.json" as="fetch" crossorigin>' in got["body"], "no script waits to ask"
     assert "prefers-color-scheme" in text_of("page.css")
 
 

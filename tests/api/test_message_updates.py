@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from functions.api.examples.parts import whole
 from functions.api.openapi import FILE
 from shared.adapters.dynamo.notices.updates import log_actions
 from shared.domain.notices.updates import UpdateEntry
@@ -81,7 +82,7 @@ def test_a_long_answer_links_to_its_rest(api: Api, clock: FakeClock, login: tupl
 
 @pytest.mark.slow
 def test_the_document_names_the_link() -> None:
-    operation = json.loads(FILE.read_text(encoding="utf-8"))["paths"]["/message_updates/{range}"]["get"]
+    operation = whole(json.loads(FILE.read_text(encoding="utf-8")))["paths"]["/message_updates/{range}"]["get"]
     assert set(operation["responses"]["200"]["headers"]) == {"Link"}
 
 

@@ -5,6 +5,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from functions.api.campaigns.requests import NewCampaign
+from functions.api.examples.document import operations
 from functions.api.openapi import FILE, text
 from functions.api.operations import ROUTES
 from shared.contracts import WEBHOOK_PATH
@@ -14,11 +15,7 @@ from shared.web.routing import Nothing, Route
 from tests.api.conftest import Api
 
 DOCUMENT = json.loads(FILE.read_text(encoding="utf-8"))
-OPERATIONS: list[tuple[str, str, Any]] = [
-    (method.upper(), path, operation)
-    for path, methods in DOCUMENT["paths"].items()
-    for method, operation in methods.items()
-]
+OPERATIONS: list[tuple[str, str, Any]] = list(operations(DOCUMENT))
 
 
 @pytest.mark.slow

@@ -106,6 +106,25 @@ def test_a_transaction_doubles_the_tables_and_not_the_indices(meter: Meter, db: 
     assert taken.writes["ops X"] == 2
 
 
+def test_each_partition_has_its_units(meter: Meter, db: Any) -> None:
+    """An entry of an index that moves is a removal in one partition, and an insertion in another."""
+    one = {**opened("parted"), "open_pk": {"S": "one"}}
+    db.put_item(TableName=TABLES.records, Item=one)
+    meter.take()
+    db.put_item(TableName=TABLES.records, Item={**one, "open_pk": {"S": "other"}})
+    db.get_item(TableName=TABLES.records, Key=key("parted"), ConsistentRead=True)
+    db.query(
+        TableName=TABLES.records,
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues={":pk": one["pk"]},
+    )
+    taken = meter.take()
+    place = (TABLES.records, one["pk"]["S"])
+    assert taken.written_at == {place: 1, ("records/open", "one"): 1, ("records/open", "other"): 1}
+    assert taken.read_at == {place: 1.5}
+    assert (sum(taken.written_at.values()), sum(taken.read_at.values())) == (taken.wru, taken.rru)
+
+
 def test_a_cancelled_transaction_is_paid_for(meter: Meter, db: Any) -> None:
     put = {"TableName": TABLES.ops, "Item": item("cancelled"), "ConditionExpression": "attribute_exists(pk)"}
     with pytest.raises(ClientError):

@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 
 from openapi_schema_validator import OAS31Validator
 
+from functions.api.examples.parts import whole
 from infra.local.paths import ROOT
 from tests.cli.fakes import Answer, Asked, FakeApi
 
-DOCUMENT: Final = json.loads((ROOT / "functions/api/openapi.json").read_text(encoding="utf-8"))
+DOCUMENT: Final = whole(json.loads((ROOT / "functions/api/openapi.json").read_text(encoding="utf-8")))
 PATHS: Final = {re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)): methods for path, methods in DOCUMENT["paths"].items()}
 
 

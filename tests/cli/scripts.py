@@ -95,6 +95,7 @@ def listed(state: str, status: int = 200, **more: Any) -> Answer:
         "upload_id": UPLOAD,
         "state": state,
         "progress": 0.0,
+        "waiting_for": None,
         "eta": None,
         "size": None,
         "rows": 0,

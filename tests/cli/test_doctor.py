@@ -20,6 +20,7 @@ from cli.doctor.context import Patient
 from cli.doctor.doctor import CHECKS, Check, examine
 from cli.errors import NotFound
 from shared.contracts import ENV_FEEDBACK_QUEUE_URL, ENV_SETTINGS, Credential, Settings
+from shared.domain.recipients.address_names import NameKeys, NamesState
 from shared.ports import Retriable
 from tests.cli.fakes import Answer, FakeApi, FakeClock, Run
 
@@ -28,7 +29,8 @@ SES = Credential("ses-main", "ses", "email", 14, configuration_set="posthaste-bl
 SETTINGS = Settings("blue", (SES,), {"email": ("ses-main",)}, public_url="https://mail.example.com")
 TOPIC = f"arn:aws:sns:{REGION}:123456789012:posthaste-blue-ses"
 QUEUE = f"arn:aws:sqs:{REGION}:123456789012:posthaste-blue-feedback"
-OWN = ("names", "first accounts", "stack", "address", "dead letters", "breakers", "switches")
+KEYED = NamesState(1, 1, 5, NameKeys(("k" * 64,)).checks)
+OWN = ("names", "first accounts", "stack", "address", "webhooks", "dead letters", "breakers", "switches")
 """Asked elsewhere: by the deployed test, on stores, over HTTP."""
 
 
@@ -82,6 +84,9 @@ class Stage:
 
         return Accounts()
 
+    def names(self, _clock: Any) -> NamesState:
+        return KEYED
+
     def patient(self) -> Patient:
         return Patient(self, SETTINGS, reserved=True, from_file=True, clock=FakeClock())  # type: ignore[arg-type]
 
@@ -128,6 +133,7 @@ def healthy(stage: Stage) -> None:
     secrets.add_response("get_secret_value", {}, {"SecretId": "posthaste-blue/credential/ses-main"})
     key = json.dumps({"current": "k" * 64})
     secrets.add_response("get_secret_value", {"SecretString": key}, {"SecretId": "posthaste-blue/unsubscribe"})
+    secrets.add_response("get_secret_value", {"SecretString": key}, {"SecretId": "posthaste-blue/addresses"})
     asked = {"QueueUrl": "https://sqs/feedback", "AttributeNames": ["QueueArn"]}  # type: ignore[dict-item]
     stage.stub("sqs").add_response("get_queue_attributes", {"Attributes": {"QueueArn": QUEUE}}, asked)
     subscription = {"Protocol": "sqs", "Endpoint": QUEUE, "SubscriptionArn": f"{TOPIC}:1", "TopicArn": TOPIC}
@@ -157,6 +163,7 @@ def test_a_healthy_deployment_is_ok_in_every_respect(stage: Stage) -> None:
         "secret ses-main",
         "secret unsubscribe",
         "identities",
+        "hashes",
         "ses events",
         "alarms",
     ]
@@ -357,11 +364,50 @@ def test_the_address_is_asked_by_way_of_the_system_s_proxy(monkeypatch: pytest.M
     assert (found.level, [x.path for x in proxy.asked]) == (Level.OK, ["http://mail.example.test/health"])
 
 
+@pytest.mark.parametrize(
+    ("answer", "level", "says"),
+    [
+        (Answer({"code": "webhook_bad_signature"}, 401), Level.OK, "takes posts"),
+        (Answer({"Message": "Forbidden"}, 403), Level.ERROR, "answers 403 to a post without a signature, not 401"),
+        (Answer(drop=True), Level.ERROR, "cannot be reached"),
+    ],
+)
+def test_the_address_of_providers_posts_refuses_what_is_unsigned(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, answer: Answer, level: Level, says: str
+) -> None:
+    settings = replace(SETTINGS, webhooks_at_once=50)
+    (check,) = (x for x in CHECKS if x.name == "webhooks")
+    api = FakeApi()
+    api.answers(answer)
+    monkeypatch.setattr(stage, "output", {"WebhooksUrl": api.url}.__getitem__)
+    (found,) = check.look(replace(stage.patient(), settings=settings))
+    api.close()
+    assert (found.level, says in found.says) == (level, True)
+    assert [(x.method, x.path) for x in api.asked] == [("POST", "/webhooks/none/none")]
+
+
+def test_an_address_of_providers_posts_that_is_not_deployed_is_a_warning(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> str:
+        raise NotFound(f"no output {name}")
+
+    monkeypatch.setattr(stage, "output", missing)
+    (check,) = (x for x in CHECKS if x.name == "webhooks")
+    assert [x.level for x in check.look(stage.patient())] == [Level.OK]
+    (found,) = check.look(replace(stage.patient(), settings=replace(SETTINGS, webhooks_at_once=50)))
+    assert (found.level, found.says, found.do) == (
+        Level.WARNING,
+        "no output WebhooksUrl",
+        "deploy: webhooks_at_once is set",
+    )
+
+
 def test_what_a_local_cloud_cannot_know_is_never_ok() -> None:
     blind = [x for x in CHECKS if not x.local]
     found = list(examine(Stage(local=True).patient(), blind))
     assert {x.level for x in found} == {Level.SKIPPED}
-    aws = {"bootstrap", "concurrency", "tables", "single messages", "names", "alarms"}
+    aws = {"bootstrap", "concurrency", "tables", "single messages", "names", "alarms", "webhooks"}
     aws |= {"ses", "ses events", "aws-sms", "aws-sms trial"}
     assert aws == {x.check for x in found}
 

@@ -9,6 +9,7 @@ import boto3
 import pytest
 
 from shared.adapters.scheduler import EventBridgeScheduler
+from shared.domain.spending import limits
 from shared.ports import Scheduler
 from tests.contracts.conftest import ACCOUNT, Parts
 from tests.fakes.clock import FakeClock
@@ -70,6 +71,35 @@ def test_a_job_that_was_never_stored_is_passed_over(stores: Stores, clock: FakeC
     assert page == []
     page, place = stores.agenda.page(ACCOUNT, since=clock.ms, after=place, limit=1)
     assert ([job.id for job in page], place) == ([there], "")
+
+
+def test_an_agenda_has_room_for_so_many_jobs(stores: Stores, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_SCHEDULES", 3)
+    took = []
+    for i in range(4):
+        took.append(stores.agenda.take(ACCOUNT, clock.ms))
+        stores.agenda.note(ACCOUNT, f"{i:026d}", clock.ms + 60_000 + i)
+    assert took == [0, 0, 0, 3]
+    assert stores.agenda.take(f"{ACCOUNT}x", clock.ms) == 0
+    assert stores.agenda.take(ACCOUNT, clock.ms, test=True) == 0
+    clock.advance(60.001)
+    stores.agenda.drop(ACCOUNT, f"{2:026d}", clock.ms + 1)
+    assert stores.agenda.take(ACCOUNT, clock.ms) == 0, "of the four, two have their time yet, and one was dropped"
+
+
+def test_a_place_that_was_dropped_counts_again_when_it_is_noted(
+    stores: Stores, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_SCHEDULES", 1)
+    at = clock.ms + 600_000
+    stores.agenda.drop(ACCOUNT, "0" * 26, at, test=True)
+    assert stores.agenda.take(ACCOUNT, clock.ms, test=True) == 0
+    stores.agenda.note(ACCOUNT, "0" * 26, at, test=True)
+    stores.agenda.drop(ACCOUNT, "0" * 26, at, test=True)
+    assert stores.agenda.take(ACCOUNT, clock.ms, test=True) == 0
+    stores.agenda.note(ACCOUNT, "0" * 26, at, test=True)
+    clock.advance(61)
+    assert stores.agenda.take(ACCOUNT, clock.ms, test=True) == 1
 
 
 @dataclass

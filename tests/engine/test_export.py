@@ -20,6 +20,7 @@ from shared.engine.reports.export import LEASE_MS, Exporter, ExportService
 from shared.engine.reports.message_log import Filter
 from shared.engine.work import WorkResult
 from shared.ports import Retriable
+from tests.fakes.account_turns import FakeAccountTurns
 from tests.fakes.exports import FakeExports, FakeMultipart
 from tests.fakes.faults import Crash, When
 from tests.fakes.files import FakeFiles
@@ -39,6 +40,7 @@ class Bench:
         self.files = FakeFiles(self.tap)
         self.queue = FakeQueue(self.world.clock, self.tap)
         self.multipart = FakeMultipart(self.files, self.tap)
+        self.turns = FakeAccountTurns(self.world.clock, self.tap)
         self.service = ExportService(exports=self.exports, queue=self.queue, clock=self.world.clock)
         self.exporter = self.another()
 
@@ -51,6 +53,7 @@ class Bench:
             queue=self.queue,
             clock=self.world.clock,
             part=part,
+            turns=self.turns,
         )
 
     def ask(self, *jobs: Job) -> Export:

@@ -128,6 +128,13 @@ class FakeRecords(FakeOpenIndex):
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
         return self._atomic("read_jobs", lambda: {x: self.jobs[x] for x in names if x in self.jobs})
 
+    def read_with_ledgers(self, names: Collection[str]) -> tuple[dict[str, Job], dict[str, Ledger]]:
+        def found() -> tuple[dict[str, Job], dict[str, Ledger]]:
+            jobs = {x: self.jobs[x] for x in names if x in self.jobs}
+            return jobs, {x: self._ledgers.items[x, 0] for x in jobs if is_small(x)}
+
+        return self._atomic("read_with_ledgers", found)
+
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         return self._atomic("control", lambda: self._control(job, account, lane, test=test))
 
@@ -278,6 +285,25 @@ class FakeRecords(FakeOpenIndex):
                     self.journal.keep(event)
 
         self._atomic("override_guard", put)
+
+    def reschedule(self, job: Job, moved: Job, *, event: Event) -> Changed:
+        def make() -> Changed:
+            stored = self.jobs.get(job.id)
+            if stored is None or stored.state is not JobState.READY:
+                return Changed(won=False, job=stored)
+            if (stored.not_before, stored.planned_at) != (job.not_before, job.planned_at):
+                return Changed(won=False, job=stored)
+            self.jobs[job.id] = replace(
+                stored,
+                not_before=moved.not_before,
+                rests_until=moved.rests_until,
+                resumed_by=event.actor,
+                version=stored.version + 1,
+            )
+            self.journal.keep(event)
+            return Changed(won=True, job=self.jobs[job.id])
+
+        return self._atomic("reschedule", make)
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         def make() -> Changed:

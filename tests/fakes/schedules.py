@@ -1,6 +1,7 @@
 """A scheduler and agendas in memory."""
 
 from shared.domain.jobs.job import Job
+from shared.domain.spending import limits
 from tests.fakes.faults import Tap
 from tests.fakes.records import FakeRecords
 
@@ -25,11 +26,25 @@ class FakeAgenda:
     def __init__(self, records: FakeRecords, tap: Tap | None = None) -> None:
         self._records = records
         self.places: dict[tuple[str, bool], set[tuple[int, str]]] = {}
+        self._dropped: set[tuple[int, str]] = set()
         self._tap = tap or Tap()
 
     def note(self, account: str, job: str, at: int, *, test: bool = False) -> None:
+        self._dropped.discard((at, job))
         for among in (False, True)[: 1 + test]:
             self._tap("agenda.note", lambda a=among: self.places.setdefault((account, a), set()).add((at, job)))  # type: ignore[misc]
+
+    def drop(self, account: str, job: str, at: int, *, test: bool = False) -> None:
+        self._tap("agenda.drop", lambda: self._dropped.add((at, job)))
+
+    def take(self, account: str, now: int, *, test: bool = False) -> int:
+        def take() -> int:
+            held = [self.places.get((account, only), set()) - self._dropped for only in (True, False)]
+            tests, every = ({place for place in some if place[0] > now} for some in held)
+            waiting = len(tests if test else every - tests)
+            return waiting if waiting >= limits.MAX_SCHEDULES else 0
+
+        return self._tap("agenda.take", take)
 
     def page(
         self, account: str, *, tests_only: bool = False, since: int, after: str, limit: int

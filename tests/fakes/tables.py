@@ -200,7 +200,7 @@ class MotoStores:
     def stats(self, account: str) -> dict[str, int]:
         """Return the sums of all stats of an account."""
         out: dict[str, int] = {}
-        for item in self._partition(keys.stats_pk(account)):
+        for item in (x for pk in keys.stats_pks(account) for x in self._partition(pk)):
             for name, value in item.items():
                 if "N" in value and int(value["N"]):
                     out[name] = out.get(name, 0) + int(value["N"])

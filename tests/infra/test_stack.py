@@ -77,6 +77,41 @@ def test_tables(template: Template) -> None:
         assert table["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
 
 
+def test_the_table_s_capacity_and_that_of_its_indexes_follow_their_use() -> None:
+    asked = {"writes": [100, 4000], "reads": [40, 900], "use": 80}
+    found = Template(json.loads(synthesised(deployment(capacity=asked)).read_text("utf-8")))
+    tables = found.of("DynamoDB::Table")
+    modes = {TABLES[name]: x.get("BillingMode", "PROVISIONED") for name, x in tables.items()}
+    on_demand = dict.fromkeys(("ops", "identities", "audit"), "PAY_PER_REQUEST")
+    assert modes == {"records": "PROVISIONED", **on_demand}, "the others cost little"
+    (records,) = (x for name, x in tables.items() if TABLES[name] == "records")
+    assert records["ProvisionedThroughput"] == {"WriteCapacityUnits": 100, "ReadCapacityUnits": 40}
+    begins = {x["IndexName"]: x["ProvisionedThroughput"] for x in records["GlobalSecondaryIndexes"]}
+    assert begins == {
+        "open": {"WriteCapacityUnits": 25, "ReadCapacityUnits": 10},
+        "mine": {"WriteCapacityUnits": 13, "ReadCapacityUnits": 5},
+    }
+    targets = found.of("ApplicationAutoScaling::ScalableTarget").values()
+    bounds = {
+        (x["ScalableDimension"], "open" in json.dumps(x["ResourceId"])): (x["MinCapacity"], x["MaxCapacity"])
+        for x in targets
+    }
+    assert len(targets) == 6
+    assert bounds == {
+        ("dynamodb:table:WriteCapacityUnits", False): (100, 4000),
+        ("dynamodb:table:ReadCapacityUnits", False): (40, 900),
+        ("dynamodb:index:WriteCapacityUnits", True): (25, 4000),
+        ("dynamodb:index:ReadCapacityUnits", True): (10, 900),
+        ("dynamodb:index:WriteCapacityUnits", False): (13, 4000),
+        ("dynamodb:index:ReadCapacityUnits", False): (5, 900),
+    }
+    policies = found.of("ApplicationAutoScaling::ScalingPolicy").values()
+    assert [x["TargetTrackingScalingPolicyConfiguration"]["TargetValue"] for x in policies] == [80] * 6
+    (alarm,) = (x for x in found.of("CloudWatch::Alarm").values() if x["AlarmName"].endswith("-throttles-records"))
+    assert len([x for x in alarm["Metrics"] if "MetricStat" in x]) == 6, "a full index refuses the table's writes"
+    assert "runbooks/throttles-records" in alarm["AlarmDescription"]
+
+
 def test_indexes_are_those_of_the_contract(template: Template) -> None:
     records = template.of("DynamoDB::Table")["StorageRecords0990588D"]
     found = {
@@ -183,6 +218,13 @@ def test_functions(template: Template) -> None:
     assert len({target(f["Role"]) for f in functions.values()}) == len(functions), "one role each"
 
 
+def test_lambda_s_own_lines_are_left_out_where_each_message_would_pay_for_them(template: Template) -> None:
+    levels = {name: f["LoggingConfig"].get("SystemLogLevel") for name, f in template.functions().items()}
+    quiet = {name for name, level in levels.items() if level == "WARN"}
+    assert quiet == {*SENDERS, "api", "webhooks", "track"}
+    assert {levels[name] for name in set(levels) - quiet} == {None}, "runbooks read the lines of the others"
+
+
 def test_time_limits(aws: Template, local: Template) -> None:
     expected = {"api": 29, "webhooks": 10, "plan": 60, "log": 60, "track": 60, "sweep": 60, "due": 60, "export": 900}
     expected |= {"notices": 60, "take": 60, "digest": 120, "operate": 29}
@@ -279,6 +321,29 @@ def test_routes(template: Template) -> None:
     assert 0 < stage["DefaultRouteSettings"]["ThrottlingRateLimit"] <= 10_000
     (apart,) = stage["RouteSettings"]
     assert apart == "POST /webhooks/{provider}/{credential_id}", "posts of providers never use up what clients have"
+
+
+def test_posts_of_providers_have_an_address_of_their_own_if_asked_for(template: Template) -> None:
+    assert not template.of("Lambda::Url"), "the API's route is the only one"
+    assert "ReservedConcurrentExecutions" not in template.functions()["webhooks"]
+    found = Template(json.loads(synthesised(deployment(webhooks_at_once=50)).read_text("utf-8")))
+    (made,) = found.of("Lambda::Url").values()
+    function = target(made["TargetFunctionArn"])
+    assert (made["AuthType"], found.service(made["TargetFunctionArn"])) == ("NONE", "webhooks")
+    assert found.functions()["webhooks"]["ReservedConcurrentExecutions"] == 50, "strangers' posts have a bound"
+    public = [x for x in found.of("Lambda::Permission").values() if x["Principal"] == "*"]
+    assert {target(x["FunctionName"]) for x in public} == {function}
+    assert {(x["Action"], x.get("FunctionUrlAuthType"), x.get("InvokedViaFunctionUrl")) for x in public} == {
+        ("lambda:InvokeFunctionUrl", "NONE", None),
+        ("lambda:InvokeFunction", None, True),
+    }
+    assert "WebhooksUrl" in found.raw["Outputs"]
+    assert "POST /webhooks/{provider}/{credential_id}" in {
+        x["RouteKey"] for x in found.of("ApiGatewayV2::Route").values()
+    }
+    (alarm,) = (x for x in found.of("CloudWatch::Alarm").values() if x["AlarmName"].endswith("-api-errors"))
+    names = {x["MetricStat"]["Metric"]["MetricName"] for x in alarm["Metrics"] if "MetricStat" in x}
+    assert names == {"5xx", "Url5xxCount"}
 
 
 def test_the_api_has_a_domain_of_its_own_and_no_other_address() -> None:

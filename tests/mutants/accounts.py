@@ -26,7 +26,34 @@ CHANGED: Final = "tests/attacks/test_a_signed_request_that_is_changed.py"
 SEEN: Final = "tests/attacks/test_a_secret_that_is_seen_on_the_way.py"
 OF_SCOPES: Final = "tests/attacks/test_every_operation_by_every_scope.py"
 
+AGENDA: Final = "shared/adapters/dynamo/jobs/scheduled.py"
+SCHEDULES: Final = "tests/attacks/test_schedules_without_end.py"
+
 ACCOUNTS: Final = (
+    Mutant(
+        "schedules are never counted anew",
+        9,
+        AGENDA,
+        'if number(full, "counted_at") + limits.RECOUNT_MS > now:',
+        'if number(full, "counted_at") + limits.RECOUNT_MS > 0:',
+        f"{SCHEDULES}::test_jobs_whose_time_has_come_make_room",
+    ),
+    Mutant(
+        "live keys' schedules count those of test keys",
+        9,
+        AGENDA,
+        "return tests if test else self._later(account, now, test=False) - tests",
+        "return tests if test else self._later(account, now, test=False)",
+        f"{SCHEDULES}::test_a_test_key_takes_no_schedule_of_live_keys",
+    ),
+    Mutant(
+        "a resumed job needs no room",
+        9,
+        "shared/engine/jobs/control.py",
+        "return NotNow(full.code, full.wait, full)",
+        "pass",
+        f"{SCHEDULES}::test_stopped_jobs_make_room_and_take_it_again_when_they_are_resumed",
+    ),
     Mutant(
         "a used limit has no audit entry",
         9,
@@ -55,8 +82,8 @@ ACCOUNTS: Final = (
         "the successor of a key works from everywhere",
         9,
         API_KEYS,
-        "old.name, life, old.networks)",
-        "old.name, life, ())",
+        "old.name, life, old.networks, digest)",
+        "old.name, life, (), digest)",
         f"{STOLEN}::test_the_successor_of_a_key_has_its_networks",
     ),
     Mutant(

@@ -27,6 +27,7 @@ from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
 from tests.mutants.runs import RUNS
+from tests.mutants.schedules import SCHEDULES
 from tests.mutants.seals import SEALS
 from tests.mutants.search import SEARCH
 from tests.mutants.small import SMALL
@@ -58,6 +59,7 @@ MUTANTS: Final = (
     *GATHERING,
     *HOOKS,
     *HOURS,
+    *SCHEDULES,
     *ENDPOINTS,
     *DOORS,
     *LABELS,

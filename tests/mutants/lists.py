@@ -15,6 +15,30 @@ BUSY: Final = "tests/attacks/test_an_account_that_keeps_readers_busy.py"
 
 LISTS: Final = (
     Mutant(
+        "an account's exports are made side by side",
+        9,
+        "shared/engine/work.py",
+        "if first != name:",
+        "if first and first != name:",
+        f"{BUSY}::test_an_account_has_one_export_made_at_a_time_and_the_others_in_order",
+    ),
+    Mutant(
+        "the end of a list calls no other",
+        9,
+        "shared/engine/work.py",
+        "elif did not in _OF_OTHERS:",
+        "elif did in _OF_OTHERS:",
+        f"{BUSY}::test_an_account_has_one_list_read_at_a_time_and_the_others_in_order",
+    ),
+    Mutant(
+        "what has died keeps its account's turn",
+        3,
+        "shared/domain/lists/in_line.py",
+        "if line.holder and (line.until > now or under_way(line.holder)):",
+        "if line.holder:",
+        f"{BUSY}::test_an_export_that_died_and_is_not_asked_for_again_gives_way",
+    ),
+    Mutant(
         "all accounts' exports wait in one line",
         9,
         "shared/engine/reports/export.py",
@@ -135,16 +159,16 @@ LISTS: Final = (
         "a dead reader's lease never runs out",
         3,
         INGEST,
-        "        if found.until > self.clock.now() * 1000:\n",
-        "        if found.until:\n",
+        "return found.until > self.clock.now() * 1000",
+        "return found.until > 0",
         f"{TESTS}::test_the_second_of_two_waits_until_the_lease_is_over",
     ),
     Mutant(
         "a dead reader's list is never read again",
         3,
         UPLOADING,
-        "found.until <= self.clock.now() * 1000",
-        "not found.owner",
+        "found.until > self.clock.now() * 1000:",
+        "found.owner:",
         f"{TESTS}::test_the_second_of_two_waits_until_the_lease_is_over",
     ),
     Mutant(

@@ -115,7 +115,7 @@ OPERATORS: Final = (
     Mutant(
         "nobody reads in the audit log that an erasure has begun",
         9,
-        "functions/operate/erasing.py",
+        "functions/operate/personal/erasing.py",
         "note(Act.ERASING, [EVERYONE], {})",
         "pass",
         "tests/cli/test_erasing.py::test_a_long_erasure_takes_several_requests_which_report_as_one",
@@ -159,5 +159,21 @@ OPERATORS: Final = (
         "for name, value in dict(raw).items() if name in names}",
         "for name, value in dict(raw).items()}",
         "tests/contracts/test_formats.py::test_settings_are_read_whichever_version_wrote_them[recorded0]",
+    ),
+    Mutant(
+        "the own address of webhooks takes any method",
+        9,
+        "functions/webhooks/receive.py",
+        'if found and method == "POST" else',
+        "if found else",
+        "tests/webhooks/test_receive.py::test_all_else_at_the_function_s_own_address_is_unsigned[/webhooks/sendgrid/main-GET]",
+    ),
+    Mutant(
+        "a post to the own address of webhooks is read as one to the public address",
+        10,
+        "functions/webhooks/receive.py",
+        "if public_url and _OF_FUNCTIONS not in host else",
+        "if public_url else",
+        "tests/webhooks/test_receive.py::test_a_provider_signs_the_function_s_own_address_if_it_posts_there[https://p.example/x]",
     ),
 )

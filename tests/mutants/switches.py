@@ -21,7 +21,41 @@ LEAKED: Final = "tests/attacks/test_a_job_that_a_leaked_key_scheduled.py"
 
 ENDLESS: Final = "tests/attacks/test_a_campaign_that_never_ends.py"
 
+HOT: Final = "tests/adapters/test_hot_partitions.py"
+
 SWITCHES: Final = (
+    Mutant(
+        "a process knows of a pause of everything after a minute",
+        4,
+        "shared/adapters/dynamo/credentials/switches.py",
+        "KNOWN: Final[Seconds] = 2.0",
+        "KNOWN: Final[Seconds] = 60.0",
+        f"{HOT}::test_a_pause_of_everything_holds_for_each_process_within_two_seconds",
+    ),
+    Mutant(
+        "a process forgets a pause of everything after a window",
+        4,
+        "shared/adapters/dynamo/jobs/records.py",
+        "paused=_is_held(items, everything))",
+        "paused=False)",
+        f"{HOT}::test_the_end_of_a_pause_of_everything_is_known_with_the_next_read",
+    ),
+    Mutant(
+        "all shards of an account's stats are in one partition",
+        3,
+        "shared/adapters/dynamo/keys.py",
+        'return f"{_early_stats_pk(account_id)}#{shard:02d}"',
+        'return f"{_early_stats_pk(account_id)}#{shard - shard:02d}"',
+        f"{HOT}::test_each_shard_of_an_accounts_stats_is_a_partition_of_its_own",
+    ),
+    Mutant(
+        "stats from before an upgrade are not shown",
+        3,
+        "shared/adapters/dynamo/keys.py",
+        "return [_early_stats_pk(account_id), *(_stats_pk",
+        "return [*(_stats_pk",
+        f"{HOT}::test_stats_add_up_with_those_that_earlier_versions_wrote",
+    ),
     Mutant(
         "a campaign keeps a credential for which another account waits",
         3,

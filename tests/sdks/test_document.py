@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from functions.api.examples.parts import whole
 from shared.web.problems import CODES
 from tools.sdks import python, typescript
 from tools.sdks.__main__ import DOCUMENT
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.slow  # generates both SDKs
 
 @pytest.fixture(scope="module")
 def document() -> Any:
-    return json.loads(DOCUMENT.read_text(encoding="utf-8"))
+    return whole(json.loads(DOCUMENT.read_text(encoding="utf-8")))
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 
+from functions.api.examples.parts import whole
 from tests.sdks.conftest import Tool
 from tools.sdks import python
 from tools.sdks.__main__ import DOCUMENT, PYTHON, TYPESCRIPT
@@ -12,7 +13,7 @@ from tools.sdks.document import JSON, SdkOperation, operations
 
 pytestmark = pytest.mark.slow  # generates both SDKs
 
-ALL: Final = json.loads(DOCUMENT.read_text(encoding="utf-8"))
+ALL: Final = whole(json.loads(DOCUMENT.read_text(encoding="utf-8")))
 CASES: Final = [
     (operation, int(status), answer["content"][JSON]["example"])
     for operation in operations(ALL)

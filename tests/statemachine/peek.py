@@ -77,7 +77,7 @@ class _Moto:
 
     def stats(self, account: str) -> dict[str, int]:
         out: dict[str, int] = {}
-        for item in self._items(self._tables.records, keys.stats_pk(account)):
+        for item in (x for pk in keys.stats_pks(account) for x in self._items(self._tables.records, pk)):
             for name, value in item.items():
                 if "N" in value and int(value["N"]):
                     out[name] = out.get(name, 0) + int(value["N"])

@@ -304,6 +304,52 @@ def test_readers_get_the_providers_url_from_the_server_only(public_url: str, eve
     assert seeing.told == [(url, str(int(NOW)))] * 2
 
 
+# The function's own address
+
+
+def by_own_address(path: str, method: str = "POST") -> dict[str, Any]:
+    """An event of a function's own address: without a route, and so without parameters of the path."""
+    host = "abc123.lambda-url.eu-west-1.on.aws"
+    context = {"domainName": host, "http": {"method": method, "path": path}}
+    return {"version": "2.0", "rawPath": path, "rawQueryString": "", "requestContext": context}
+
+
+def test_posts_to_the_function_s_own_address_are_taken(queue: Queue) -> None:
+    headers = {"content-type": "application/json", **signed(BODY)}
+    came = {**by_own_address("/webhooks/sendgrid/main"), "headers": headers, "body": BODY.decode()}
+    assert receive.receive(came, USING)["statusCode"] == 200
+    assert len(queue.bodies) == 1
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize(
+    ("path", "method"),
+    [
+        ("/webhooks/sendgrid/main", "GET"),
+        ("/webhooks/sendgrid/main", "PUT"),
+        ("/webhooks/sendgrid/main/", "POST"),
+        ("/webhooks/sendgrid", "POST"),
+        ("/webhooks/sendgrid/main%0a", "POST"),
+        ("/batches", "POST"),
+        ("/", "POST"),
+        ("", "POST"),
+    ],
+)
+def test_all_else_at_the_function_s_own_address_is_unsigned(queue: Queue, path: str, method: str) -> None:
+    headers = {"content-type": "application/json", **signed(BODY)}
+    came = {**by_own_address(path, method), "headers": headers, "body": BODY.decode()}
+    assert receive.receive(came, USING)["statusCode"] == 401
+    assert queue.bodies == []
+
+
+@pytest.mark.parametrize("public_url", ["", "https://p.example/x"])
+def test_a_provider_signs_the_function_s_own_address_if_it_posts_there(public_url: str) -> None:
+    seeing = Seeing()
+    using = replace(USING, settings=replace(SETTINGS, public_url=public_url), reader=lambda _: seeing)
+    assert receive.receive(by_own_address("/webhooks/sendgrid/main"), using)["statusCode"] == 200
+    assert {url for url, _ in seeing.told} == {"https://abc123.lambda-url.eu-west-1.on.aws/webhooks/sendgrid/main"}
+
+
 # The wiring, on moto
 
 

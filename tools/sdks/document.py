@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from functions.api.examples.document import operations as all_operations
+
 KEY: Final = "Idempotency-Key"
 LINK: Final = "Link"
 JSON: Final = "application/json"
@@ -81,11 +83,10 @@ def for_types(value: Any) -> Any:
 
 def operations(document: Mapping[str, Any]) -> Iterator[SdkOperation]:
     """Yield the operations that need a key and answer JSON, in their order."""
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            found = _operation(document, path, method, operation)
-            if found is not None:
-                yield found
+    for method, path, operation in all_operations(document):
+        found = _operation(document, path, method.lower(), operation)
+        if found is not None:
+            yield found
 
 
 def _forgets(method: str, operation: Mapping[str, Any]) -> bool:

@@ -179,6 +179,7 @@ ROUTES: Final = section(
             "no_route",
             "country_not_allowed",
             "quota_exceeded",
+            "too_many_schedules",
         ),
         idempotent=True,
         while_suspended=True,  # it asks with the sender's right

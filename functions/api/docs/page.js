@@ -87,6 +87,10 @@ const Posthaste = () => ({
 const older = (value) => {
   if (Array.isArray(value)) return value.map(older);
   if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value.type)) {
+    const { type, ...others } = value;
+    return older({ ...others, anyOf: type.map((each) => ({ type: each })) });
+  }
   const { anyOf, const: only, examples, ...rest } = value;
   const out = Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, older(inner)]));
   if (only !== undefined) out.enum = [only];
@@ -100,9 +104,15 @@ const older = (value) => {
 
 const samples = new Map();
 const prepared = (found) => {
+  // What operations share is in the components.
+  const whole = (part) => part.$ref ? found.components[part.$ref.split("/")[2]][part.$ref.split("/")[3]] : part;
+  const filled = ({ parameters, responses, ...operation }) => ({
+    ...operation, parameters: (parameters || []).map(whole),
+    responses: Object.fromEntries(Object.entries(responses).map(([status, answer]) => [status, whole(answer)])),
+  });
   for (const [path, methods] of Object.entries(found.paths))
     for (const [method, operation] of Object.entries(methods))
-      samples.set(operation.operationId, samplesOf(method.toUpperCase(), path, operation));
+      samples.set(operation.operationId, samplesOf(method.toUpperCase(), path, filled(operation)));
   const { webhooks, ...rest } = found;
   return { ...older(rest), openapi: "3.0.3", servers: [{ ...found.servers[0], url: base }] };
 };

@@ -78,7 +78,7 @@ def _route(door: Door) -> Route:
         answers=dict.fromkeys(door.statuses, Nothing),
         problems=(
             *("account_suspended", "from_not_allowed", "no_valid_recipient", "too_many_in_message", "no_route"),
-            "quota_exceeded",
+            *("quota_exceeded", "too_many_schedules"),
         ),
         idempotent=True,
         form=_form(door.voice),

@@ -3,7 +3,17 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Discriminator, Field, RootModel, Tag
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    RootModel,
+    Tag,
+    WithJsonSchema,
+)
 
 from functions.api.requests import MAX_LINE
 from shared.domain.digests.events import MAX_EVENTS, MAX_KEY
@@ -30,6 +40,15 @@ def _near(value: datetime) -> datetime:
     if not _FIRST <= value <= _LAST:
         raise ValueError("Write a time from 1970 to 9998")
     return value
+
+
+_Moment = Annotated[
+    AwareDatetime,
+    Field(strict=False),
+    BeforeValidator(_moment),
+    AfterValidator(_near),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "number"}]}),
+]
 
 
 class NewEvent(Input):
@@ -64,14 +83,8 @@ class NewEvent(Input):
         max_length=MAX_RECIPIENTS,
         description="Addresses, or numbers, of the people to inform. An invalid or suppressed one is skipped.",
     )
-    timestamp: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_moment), AfterValidator(_near)] | None = (
-        Field(
-            None,
-            description="When it happened, from 1970 on: RFC 3339 with an offset, or Unix seconds. By default now.",
-            json_schema_extra={
-                "anyOf": [{"type": "string", "format": "date-time"}, {"type": "number"}, {"type": "null"}]
-            },
-        )
+    timestamp: _Moment | None = Field(
+        None, description="When it happened, from 1970 on: RFC 3339 with an offset, or Unix seconds. By default now."
     )
     data: dict[str, Any] | None = Field(
         None, description="More about it, for the lines of digests. An underscore joins nested names."

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from functions.api.examples import given
+from functions.api.examples.parts import whole
 from functions.api.examples.values import example
 
 JSON: Final = "application/json"
@@ -14,7 +15,7 @@ Operation = dict[str, Any]
 def add_examples(document: dict[str, Any]) -> None:
     """Add examples to a document that has none."""
     schemas = document["components"]["schemas"]
-    for _, _, operation in operations(document):
+    for operation in (x for methods in document["paths"].values() for x in methods.values()):
         for answer in operation["responses"].values():
             content = answer.get("content", {}).get(JSON)
             if content and "schema" in content:
@@ -27,7 +28,7 @@ def add_examples(document: dict[str, Any]) -> None:
 
 
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Operation]]:
-    """Yield method, path and operation."""
-    for path, methods in document["paths"].items():
+    """Yield method, path and operation, with the parts that it shares with others."""
+    for path, methods in whole(document)["paths"].items():
         for method, operation in methods.items():
             yield method.upper(), path, operation

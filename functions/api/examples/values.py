@@ -135,12 +135,17 @@ def example(schema: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]],
         return schema["enum"][0]
     if schema.get("examples"):
         return schema["examples"][0]
-    either = schema.get("anyOf") or schema.get("oneOf")
+    either = schema.get("anyOf") or schema.get("oneOf") or _each_type(schema)
     if either:
         return _of_any(either, schemas, name, depth)
     if _takes(schema, name):
         return BY_NAME[name]
     return _of_type(schema, schemas, name, depth)
+
+
+def _each_type(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a schema of several types as a schema for each; none if it has one type."""
+    return [{**schema, "type": kind} for kind in schema["type"]] if isinstance(schema.get("type"), list) else []
 
 
 def _takes(schema: Mapping[str, Any], name: str) -> bool:

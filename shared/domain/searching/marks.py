@@ -6,7 +6,6 @@ Source: docs/adr/0260.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from typing import Final
@@ -15,6 +14,7 @@ from shared.domain.ids import pack_id, unpack_id
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.labels import Labels
 from shared.domain.times import Millis, Seconds
+from shared.frozen import dataclass
 
 WIDTH: Final = 4
 """Bytes of a mark. Of a million messages, one in 4,000 searches looks at a message for nothing."""

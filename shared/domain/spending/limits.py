@@ -6,7 +6,7 @@ its segments, as it does in rates. Messages of test keys cost nothing, and do no
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Final, Literal, get_args
 
@@ -14,6 +14,7 @@ from shared.contracts import MICRO
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.lookup import channel_of
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 MESSAGES: Final = "messages"
 """The measure of messages of all channels together."""
@@ -28,6 +29,14 @@ CODE: Final = "quota_exceeded"
 """The code of a refusal."""
 BARRED: Final = "country_not_allowed"
 """The code of a refusal of numbers of a country."""
+SCHEDULES: Final = "schedules"
+"""The measure of jobs that wait for their time."""
+MAX_SCHEDULES: Final = 100_000
+"""Jobs of an account that may wait for their time; its test keys may have as many."""
+SCHEDULES_CODE: Final = "too_many_schedules"
+"""The code of a refusal of one more."""
+RECOUNT_MS: Final[Millis] = 60_000
+"""Milliseconds from one count of an account's schedules to the next."""
 KEPT_DAYS: Final = 40
 """Days that the use of a day is kept."""
 
@@ -117,7 +126,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Exceeded:
-    """A limit that a request would exceed. Amounts of PRICE are millionths.
+    """A limit that a request would exceed: of a day, or SCHEDULES. Amounts of PRICE are millionths.
 
     Attributes:
         measure: of the limit.
@@ -136,13 +145,23 @@ class Exceeded:
     key: bool = False
 
     @property
+    def daily(self) -> bool:
+        """Tell whether the limit is one of a day."""
+        return self.measure != SCHEDULES
+
+    @property
+    def code(self) -> str:
+        """The code of the refusal."""
+        return CODE if self.daily else SCHEDULES_CODE
+
+    @property
     def resets_at(self) -> Millis:
-        """When the next day begins, Unix milliseconds."""
-        return resets_at(self.at)
+        """When the next day begins, or schedules are counted again; Unix milliseconds."""
+        return resets_at(self.at) if self.daily else self.at + RECOUNT_MS
 
     @property
     def wait(self) -> int:
-        """Seconds until the next day begins."""
+        """Seconds until then."""
         return math.ceil((self.resets_at - self.at) / 1000)
 
 
@@ -262,6 +281,8 @@ def shown(measure: str, amount: int) -> float | int:
 
 def sentence(x: Exceeded) -> str:
     """Return for people which limit a request would exceed."""
+    if not x.daily:
+        return f"{x.used:,} jobs of this account wait for their time, and at most {x.limit:,} may. Send this one later."
     whose = "This API key" if x.key else "This account"
     most, used, asked = (f"{shown(x.measure, y):,}" for y in (x.limit, x.used, x.asked))
     may = f"may spend {most} a day" if x.measure == PRICE else f"may send {most} {units_of(x.measure)} a day"

@@ -6,7 +6,7 @@ a compare-and-swap on the campaign, so that nothing else is done to it meanwhile
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ from shared.engine.jobs.control import RETRY_AFTER, JobControl, NotNow, Resumed
 from shared.engine.jobs.plan import Planner
 from shared.engine.lists.list_jobs import Order, answer_of, content_of, job_of, waiting_answer
 from shared.engine.spender import Spender
+from shared.frozen import dataclass
 from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Stored
 
 TRIES: Final = 5
@@ -62,6 +63,8 @@ class Reason(StrEnum):
     """The list has numbers of countries to which its account does not send."""
     QUOTA_EXCEEDED = "quota_exceeded"
     """It exceeds a limit of the day of its account or key."""
+    TOO_MANY_SCHEDULES = "too_many_schedules"
+    """As many jobs of its account wait for their time as may."""
     TOO_LATE = "too_late"
     """The list would expire before sending begins."""
     NOT_WAITING = "not_waiting"
@@ -78,7 +81,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was done. `errors`: field and sentence of each obstacle; `excess`: of QUOTA_EXCEEDED, the limit."""
+    """Nothing was done. `errors`: field and sentence of each obstacle; `excess`: the limit that it exceeds."""
 
     reason: Reason
     errors: tuple[tuple[str, str], ...] = ()
@@ -361,7 +364,10 @@ class CampaignControl:
         now = self._now()
         searched = self._spender is None or self._spender.searched(campaign.account)
         made_of = replace(job_of(campaign, upload, self._settings, now, order), unsearched=not searched)
-        job = self._charged(campaign, upload, made_of)
+        full = self._schedules.admit(made_of)
+        if full is not None:
+            return Refused(Reason.TOO_MANY_SCHEDULES, excess=full)
+        job = self._charged(campaign, upload, replace(made_of, approved=grant is not None))
         if isinstance(job, Refused):
             return job
         not_before = job.not_before
@@ -378,6 +384,7 @@ class CampaignControl:
         if made is None or isinstance(made, Replay | Mismatch):
             if self._spender is not None and job.charge:
                 self._spender.give_back(unpack(job.charge).charge)
+            self._schedules.renounce(job)
             return made
         self._start(job, not_before)
         return Sent(job, answer)

@@ -4,7 +4,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Settings, pointer
@@ -33,6 +33,7 @@ from shared.engine.intake.declined import as_value, barred, overspent
 from shared.engine.intake.schedules import Schedules
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.spender import Spender
+from shared.frozen import dataclass
 from shared.ports import Acceptances, Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
 _LOG: Final = logging.getLogger(__name__)
@@ -147,12 +148,17 @@ class Acceptor:
         if request.idempotency_key:
             due = max(job.created_at, job.not_before)
             key = Idempotency(request.account, request.idempotency_key, request.fingerprint, answer, due + KEY_LIFE_MS)
+        full = self._schedules.admit(job) if self._schedules is not None else None
+        if full is not None:
+            raise overspent(full)
         charge = self.charge(request)
         if self._schedules is not None:
             self._schedules.announce(job)
         stored = self._records.accept(job, chunks, ledgers, request.content, key, event=_event(job, request))
         if isinstance(stored, Replay | Mismatch):
             self.give_back(charge)
+            if self._schedules is not None:
+                self._schedules.renounce(job)
             return stored
         self._announce(job, ledgers)
         return AcceptedJob(job, answer)

@@ -1,12 +1,12 @@
 """Why a request is not accepted, as a value that every door turns into its own form of answer."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
 from shared.domain.ids import named
-from shared.domain.spending.limits import BARRED, CODE, Exceeded
+from shared.domain.spending.limits import BARRED, Exceeded
+from shared.frozen import dataclass
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class FieldFault:
 class Declined:
     """A request that is not accepted. `code`: stable, one of docs/errors.md; `faults`: by field.
 
-    `excess`: the limit of a day that it would exceed, of a `quota_exceeded`.
+    `excess`: the limit that it would exceed, of a `quota_exceeded` or `too_many_schedules`.
     """
 
     code: str
@@ -59,9 +59,9 @@ class Decline(Exception):
 
 
 def overspent(excess: Exceeded) -> Decline:
-    """Return the refusal of a request that would exceed a limit of the day."""
-    found = Decline(CODE)
-    found.declined = Declined(CODE, excess=excess)
+    """Return the refusal of a request that would exceed a limit."""
+    found = Decline(excess.code)
+    found.declined = Declined(excess.code, excess=excess)
     return found
 
 

@@ -7,6 +7,8 @@ from shared.contracts import due
 from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import Change, JobState
+from shared.domain.spending import limits
+from shared.domain.spending.limits import SCHEDULES, Exceeded
 from shared.domain.times import Millis
 from shared.ports import After, Agenda, Clock, Limit, Queue, Records, Retriable, Scheduler
 
@@ -47,10 +49,40 @@ class Schedules:
         self._queue = due_queue
         self._clock = clock
 
+    def admit(self, job: Job) -> Exceeded | None:
+        """Count a job that is about to be stored and waits for its time; return the limit if its account has no room.
+
+        If the job is not stored after all, it is counted until its account seems to have no room.
+        """
+        return self._full(job, self._now())
+
+    def readmit(self, job: Job) -> Exceeded | None:
+        """Do the same for a stopped job that is about to be resumed, which is on its account's agenda."""
+        now = self._now()
+        full = self._full(job, now)
+        if full is None and job.not_before > now:
+            self._agenda.note(job.account, job.id, job.not_before, test=job.test)
+        return full
+
+    def _full(self, job: Job, now: Millis) -> Exceeded | None:
+        if job.not_before <= now:
+            return None
+        used = self._agenda.take(job.account, now, test=job.test)
+        return Exceeded(SCHEDULES, limits.MAX_SCHEDULES, used, 1, now) if used else None
+
     def announce(self, job: Job) -> None:
         """Put a job that is about to be stored on its account's agenda, so that it is listed from the first moment."""
         if waits(job, self._now()):
             self._agenda.note(job.account, job.id, job.not_before, test=job.test)
+
+    def renounce(self, job: Job) -> None:
+        """Let a job that was announced, and was not stored, count no longer; a fault leaves it counted."""
+        if not waits(job, self._now()):
+            return
+        try:
+            self._agenda.drop(job.account, job.id, job.not_before, test=job.test)
+        except Retriable:
+            _LOG.warning("place not dropped", extra={"job": job.id})
 
     def hint(self, job: Job) -> None:
         """Have a stored job looked at when its time has come; a fault is logged, and the sweeper starts the job.
@@ -62,18 +94,33 @@ class Schedules:
             return
         rest = (job.not_before - now) / 1000
         try:
-            if rest <= QUEUED_S:
+            if not self._scheduled(job):
                 self._queue.send([due(job.id)], delay=rest)
             else:
                 self._scheduler.set(job.id, job.not_before // 1000 - EARLY_S)
         except Retriable:
             _LOG.warning("start left to the sweeper", extra={"job": job.id})
 
+    def replace(self, before: Job, job: Job) -> None:
+        """Have a stored job that got another time looked at then, and no more at the time that it had.
+
+        A hint for the old time that comes all the same changes nothing: a message has left the queue, or is about to.
+        """
+        self.renounce(before)
+        if self._scheduled(before) and not self._scheduled(job):
+            self.cancel(before)
+        self.hint(job)
+
+    def _scheduled(self, job: Job) -> bool:
+        """Tell whether a schedule brings the hint of a job, and not a message that waits in the queue."""
+        return job.not_before - self._now() > QUEUED_S * 1000
+
     def cancel(self, job: Job) -> None:
-        """Take back the hint of a job that was stopped; one that comes all the same changes nothing."""
+        """Take back hint and place of a job that was stopped; a hint that comes all the same changes nothing."""
         if job.not_before <= self._now():
             return
         try:
+            self._agenda.drop(job.account, job.id, job.not_before, test=job.test)
             self._scheduler.cancel(job.id)
         except Retriable:
             _LOG.warning("schedule not cancelled", extra={"job": job.id})

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, Event, audited
@@ -20,6 +19,7 @@ from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.stop import Stopper
 from shared.engine.spender import Spender
+from shared.frozen import dataclass
 from shared.ports import Clock, Records, Retriable
 
 MIN_LIFE_MS: Final = 15 * DAY_MS
@@ -50,7 +50,7 @@ class Resumed:
 class NotNow:
     """It cannot be done in the job's present state; `code` is stable, `retry_after` in seconds or None for never.
 
-    `excess`: of `quota_exceeded`, the limit of the day.
+    `excess`: of `quota_exceeded` or `too_many_schedules`, the limit.
     """
 
     code: str
@@ -145,6 +145,9 @@ class JobControl:
             return not_now
         states = tuple(s for name in sorted(include) for s in INCLUDES[name])
         event = self._resumed(job, include, by)
+        full = self._schedules.readmit(job) if self._schedules is not None else None
+        if full is not None:
+            return NotNow(full.code, full.wait, full)
         charge = self._charge(job, states, by)
         return charge if isinstance(charge, NotNow) else self._restart(job, states, event, charge)
 

@@ -6,7 +6,7 @@ all jobs are in pages: those whose marks match. Before that, or without anything
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import itemgetter
 from typing import Final, Protocol
 
@@ -16,6 +16,7 @@ from shared.domain.namespaces import TEST
 from shared.domain.searching.marks import SPAN_MS, MarkedJob, SearchPage, Sought, mark, marked, place_of
 from shared.domain.times import Millis
 from shared.engine.reports.message_log import Filter
+from shared.frozen import dataclass
 from shared.ports import After, Limit, SearchPages
 
 LATELY_MS: Final[Millis] = 300_000

@@ -1,7 +1,6 @@
 """Finds messages of an account by recipient, reference, tag, day, state or credential, newest first."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
@@ -10,6 +9,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.searching.marks import place_of
 from shared.engine.reports.candidates import BUDGET, LAST, Budget, Candidate, Candidates, Search, Step
 from shared.engine.reports.message_log import LogLine, MessageLog, Position
+from shared.frozen import dataclass
 
 WAVE: Final = 10
 """Jobs of one chunk that are read side by side."""

@@ -65,6 +65,7 @@ class Serving:
 
     def __enter__(self) -> Self:
         listener = socket.create_server(("127.0.0.1", 0))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # a client that reads nothing is felt at once
         self.port = listener.getsockname()[1]
         self._thread.start()
         self.server = self.call(self._made())

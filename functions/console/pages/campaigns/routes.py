@@ -50,6 +50,7 @@ from shared.domain.jobs.job import public_counts
 from shared.engine.campaigns.campaigns import Refused
 from shared.engine.campaigns.preview import MAX_ROW
 from shared.engine.intake.declined import Declined
+from shared.engine.jobs.rescheduling import can_move
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
 
@@ -87,6 +88,7 @@ def campaign(call: ConsoleCall) -> Answer:
         "jobs": sent,
         "job_word": job_word,
         "can_repeat": can_repeat,
+        "can_move": lambda job: can_move(job, call.services.now) and not job.approved,
         "figures": {x.id: public_counts(x.counts) for x in sent},
         "most": lists.PAGE,
         "row": _row_of_message(call, found) or row_of(call),

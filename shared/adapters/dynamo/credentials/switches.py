@@ -4,9 +4,39 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from shared.domain.lanes.switches import NOT_LOWERED, Switches, ThrottledRate
+from shared.domain.times import Seconds
+from shared.ports import Clock
 
 LOWERED: Final = ("lowered", "hold_until", "provider_limit", "refused_share")
 """The attributes of a lowered rate."""
+KNOWN: Final[Seconds] = 2.0
+"""For so long a process remembers that not everything is paused."""
+
+
+class Unpaused:
+    """A process's memory that not everything is paused, so that not every window reads the one item that says so.
+
+    A pause is never remembered: each window reads whether it has ended, so that a resume holds at once.
+
+    Args:
+        clock: None: nothing is remembered.
+    """
+
+    def __init__(self, clock: Clock | None) -> None:
+        self._clock = clock
+        self._asked: Seconds | None = None
+
+    def now(self) -> Seconds:
+        """Return the time of a read that begins now; 0 without a clock."""
+        return self._clock.now() if self._clock is not None else 0.0
+
+    def holds(self, now: Seconds) -> bool:
+        """Tell whether a read that began less than KNOWN seconds ago found no pause."""
+        return self._asked is not None and 0 <= now - self._asked < KNOWN
+
+    def learn(self, asked: Seconds, *, paused: bool) -> None:
+        """Take in what a read found. `asked`: when it began."""
+        self._asked = None if paused or self._clock is None else asked
 
 
 def switches(item: Mapping[str, Any]) -> Switches:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from shared.adapters.dynamo import audit, keys
-from shared.adapters.dynamo.client import Dynamo, between
+from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.codec import n, number
 from shared.adapters.dynamo.fields import Fields
 from shared.domain.audit import SYSTEM, Act, audited
@@ -30,8 +30,7 @@ class DynamoBouncingDays:
         self._table = table
 
     def of(self, job: Job, now: Millis) -> BouncingDay:
-        begin = f"{job.day}#{job.channel}#"
-        shards = list(self._db.query(self._table, **between(keys.stats_pk(job.account), begin, begin + "~")))
+        shards = self._db.batch_get(self._table, keys.day_stats(job.account, job.day, job.channel))
         bounced, settled = (sum(number(x, name) for x in shards) for name in SINGLES)
         return BouncingDay(job.account, job.day, job.channel, bounced, settled, now)
 

@@ -7,6 +7,7 @@ from typing import Final
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
+from shared.adapters.dynamo.credentials.switches import Unpaused
 from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, search_pages, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.recipients import watermarks
@@ -26,7 +27,7 @@ from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
 from shared.domain.searching.marks import place_of
 from shared.domain.times import Millis
-from shared.ports import Changed, Control, Idempotency, JobEnd, Listeners, Loaded, Mismatch, Replay, Stored
+from shared.ports import Changed, Clock, Control, Idempotency, JobEnd, Listeners, Loaded, Mismatch, Replay, Stored
 
 _NEW: Final = "attribute_not_exists(pk)"
 _Name = tuple[str, str]
@@ -38,6 +39,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     Args:
         archive: milliseconds as of `transitions.place`.
         listeners: which namespaces have webhooks; None: all may have some.
+        clock: as of `Unpaused`.
     """
 
     def __init__(
@@ -49,12 +51,14 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         blobs: contents.Blobs,
         archive: int | None = None,
         listeners: Listeners | None = None,
+        clock: Clock | None = None,
     ) -> None:
         super().__init__(dynamo, records=records, archive=archive)
         self._ops = ops
         self._tables = ledger_writes.JobTables(records, ops)
         self._blobs = blobs
         self._listeners = listeners
+        self._unpaused = Unpaused(clock)
 
     # Acceptance
 
@@ -85,6 +89,11 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         items = self._db.batch_get(self._records, [keys.job(name) for name in dict.fromkeys(names)])
         return {found.id: found for found in map(codec.job, items)}
 
+    def read_with_ledgers(self, names: Collection[str]) -> tuple[dict[str, Job], dict[str, Ledger]]:
+        items = self._db.batch_get(self._records, [keys.job(name) for name in dict.fromkeys(names)])
+        small = [item for item in items if is_small(item["job"]["S"])]
+        return {found.id: found for found in map(codec.job, items)}, {x.job: x for x in map(codec.ledger, small)}
+
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         [found] = self._controls([(job, account, test)], lane)
         return found
@@ -94,10 +103,12 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
 
     def _controls(self, wanted: Sequence[tuple[str, str, bool]], lane: str) -> list[Control]:
         """Read what is wanted. `wanted`: job, account, and whether it is a test key's."""
+        now = self._unpaused.now()
+        everything = () if self._unpaused.holds(now) else (keys.system_control(),)
         of = [
             (
                 keys.job(job),
-                (keys.account_control(account), keys.system_control()),
+                (keys.account_control(account), *everything),
                 keys.latest_suppression(namespace(account, test=test)),
                 namespace(account, test=test),
             )
@@ -106,6 +117,8 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         hearing = {name: keys.listeners(name) for _, _, _, name in of}
         wanted_keys = [k for job, held, latest, name in of for k in (job, *held, latest, hearing[name])]
         items, breaker = self._with_breaker(wanted_keys, lane)
+        if everything:
+            self._unpaused.learn(now, paused=_is_held(items, everything))
         out = []
         for job, held, latest, name in of:
             found, suppressed = items.get(_name(job)), items.get(_name(latest))
@@ -158,16 +171,30 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         return self._load(places, lane, content=True)
 
     def _load(self, places: Sequence[tuple[str, int]], lane: str, *, content: bool) -> list[Loaded | None]:
-        of = [(keys.job(job), keys.chunk(job, n), *([keys.content(job)] if content else [])) for job, n in places]
-        items, breaker = self._with_breaker([k for wanted in of for k in wanted], lane)
-        return [self._loaded([items.get(_name(k)) for k in wanted], breaker) for wanted in of]
+        of = [(keys.job(job), keys.chunk(job, n), keys.content(job)) for job, n in places]
+        # The chunk of a small job has the content of most: only of the others it is read, and after it.
+        at_once = [k[:3] if content and not is_small(job) else k[:2] for k, (job, _) in zip(of, places, strict=True)]
+        items, breaker = self._with_breaker([k for some in at_once for k in some], lane)
+        if content:
+            items |= self._contents_apart(of, items)
+        return [self._loaded([items.get(_name(k)) for k in wanted], breaker, content=content) for wanted in of]
 
-    def _loaded(self, items: Sequence[Item | None], breaker: Breaker | None) -> Loaded | None:
-        """Return what items hold: a job, a chunk and, if it is wanted, what an item of its own has of the content."""
-        job, chunk, *apart = items
+    def _contents_apart(self, of: Sequence[Sequence[keys.Key]], items: Mapping[_Name, Item]) -> dict[_Name, Item]:
+        """Read the contents that neither the chunk has nor `items` have. `of`: keys of job, chunk and content."""
+        missing = [
+            content
+            for _, chunk, content in of
+            if _name(content) not in items and "data" not in items.get(_name(chunk), {"data": {}})
+        ]
+        distinct = list({_name(k): k for k in missing}.values())
+        return {_name(x): x for x in self._db.batch_get(self._records, distinct)} if distinct else {}
+
+    def _loaded(self, items: Sequence[Item | None], breaker: Breaker | None, *, content: bool) -> Loaded | None:
+        """Return what items hold: a job, a chunk and what an item of its own has of the content, if it is wanted."""
+        job, chunk, apart = items
         if job is None or chunk is None:
             return None
-        stored = contents.unpack(apart[0] or chunk, self._blobs) if apart else None
+        stored = contents.unpack(apart or chunk, self._blobs) if content else None
         found = codec.job(job)
         return Loaded(found, codec.chunk(chunk), stored, breaker, codec.ledger(job) if is_small(found.id) else None)
 
@@ -332,6 +359,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             self._db.attempt("update_item", **update)  # unless it has gone
         else:
             self._db.together([{"Update": update}, *audit.puts(self._db, self._records, event)])
+
+    def reschedule(self, job: Job, moved: Job, *, event: Event) -> Changed:
+        update = transitions.reschedule(self._records, job, moved, event.actor)
+        return self._change_with(job, update, audit.puts(self._db, self._records, event))
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         by = event.actor if event is not None else ""
