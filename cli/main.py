@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         audit,
         credentials,
         erasing,
+        leaving,
         logs,
         members,
         notifier_changes,
@@ -60,7 +61,8 @@ else:
     (mails,) = lazy("cli.mails", "mails")
     (spool,) = lazy("cli.notifier", "commands")
     accounts, audit, credentials, erasing = lazy("cli.operating", "accounts", "audit", "credentials", "erasing")
-    logs, members, notifier_changes = lazy("cli.operating", "logs", "members", "notifier_changes")
+    leaving, logs, members = lazy("cli.operating", "leaving", "logs", "members")
+    (notifier_changes,) = lazy("cli.operating", "notifier_changes")
     notifiers, queues, stopping, switches = lazy("cli.operating", "notifiers", "queues", "stopping", "switches")
     (relay,) = lazy("cli.relay", "command")
     (identities,) = lazy("cli.senders", "identities")
@@ -189,6 +191,11 @@ def _sending() -> tuple[typer.Typer, typer.Typer]:
     return campaigns.app, templates.app
 
 
+def _account_app() -> typer.Typer:
+    leaving.add_to(accounts.account_app)
+    return accounts.account_app
+
+
 def _sender() -> typer.Typer:
     identities.add_to(accounts.sender_app)
     return accounts.sender_app
@@ -227,7 +234,7 @@ COMMANDS: Final[Mapping[str, Source]] = {
     "quota": lambda: quota.quota,
     "event": lambda: events.app,
     "digest": lambda: digests.app,
-    "account": lambda: accounts.account_app,
+    "account": _account_app,
     "key": lambda: keys.key_app,
     "sender": _sender,
     "member": lambda: members.member_app,
