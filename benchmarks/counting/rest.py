@@ -145,7 +145,7 @@ def _third(w: World, x: _Idle) -> Tally:
 
 
 def _dollars(x: _Idle, tally: Tally) -> float:
-    bill = Bill(x.what, prices.MILLION)
+    bill = Bill(x.what, messages=prices.MILLION)
     dynamo(bill, tally)
     function(bill, 1, tally.aws_calls, x.gb, lines=WORKER_LINES + LAMBDA_LINES)
     return bill.total * MINUTES * x.runs

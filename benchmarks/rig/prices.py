@@ -28,6 +28,8 @@ STORED_GB: Final = 0.25
 """DynamoDB, standard class, a month."""
 PITR_GB: Final = 0.20
 """DynamoDB's point-in-time recovery, a month."""
+SNS_PUBLISH: Final = 0.50 / MILLION
+"""A notification to a queue, which SNS delivers for nothing."""
 SNS_HTTP: Final = 1.10 / MILLION
 """A notification to an HTTPS endpoint: 0.50 to publish it, 0.60 to deliver it."""
 SECRET: Final = 0.40

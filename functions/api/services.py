@@ -1,7 +1,6 @@
 """The API's services, built once per process."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +30,7 @@ from shared.engine.jobs.rescheduling import Rescheduler
 from shared.engine.reports.export import ExportService
 from shared.engine.reports.message_log import MessageLog
 from shared.engine.spender import Spender
+from shared.frozen import dataclass
 from shared.ports import Acceptances, Clock, Dns, Files, Journal, Links, Records, Senders, Texts
 from shared.web.authentication import Doorkeeper
 

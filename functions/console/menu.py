@@ -1,11 +1,11 @@
 """The console's menu: sections in groups, as far as the visitor may see them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from functions.console.screen import PageCall
 from shared.domain.accounts import Scope
+from shared.frozen import dataclass
 
 ACCOUNT: Final = "{account}"
 

@@ -1,12 +1,13 @@
 """The building blocks of the console's pages: a route as data, one visit, and the answer in place of a page."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import parse_qs
 
 from shared.domain.accounts import Scope
 from shared.domain.people import Person, Role
+from shared.frozen import dataclass
 from shared.web.http import Answer, Request
 
 TOP: Final = "console"

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -26,6 +25,7 @@ from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.jobs.rescheduling import Rescheduler
 from shared.engine.reports.message_log import MessageLog
+from shared.frozen import dataclass
 from shared.lazy import lazy
 from shared.ports import Clock, Records
 from shared.ports.people import Buttons, FirstAccounts, People, SignIn

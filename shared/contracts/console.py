@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Final
 
 from shared.contracts.settings import known_fields
+from shared.frozen import dataclass
 
 GITHUB: Final = "github"
 OPENID: Final = "openid"

@@ -3,7 +3,7 @@
 import base64
 import json
 import zlib
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import StrEnum
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from shared.contracts.names import (
     TEST_RATE,
 )
 from shared.contracts.quotas import CredentialQuota, WhenFull
+from shared.frozen import dataclass
 
 MOST_TOGETHER: Final = 10
 """Messages that SQS hands over at once."""

@@ -10,7 +10,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, StrEnum
 from typing import Final
 
@@ -18,6 +18,7 @@ from shared.domain.access.ends import EndingKey, warned_days
 from shared.domain.access.proofs import Proof
 from shared.domain.namespaces import KeyKind, kind_of, namespace
 from shared.domain.recipients.addresses import Address, parse
+from shared.frozen import dataclass
 
 _KEY: Final = re.compile(r"ph_(live|team|test)_[A-Za-z0-9_-]{43}")
 _KEY_ID: Final = re.compile(r"[0-9a-f]{16}")

@@ -7,13 +7,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
 from shared.domain.recipients.addresses import address_hash
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 SYSTEM: Final = "system"
 """The actor of an event that no person or key caused."""

@@ -4,12 +4,13 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 LINK_SECONDS: Final = 900
 """How long a file can be begun to be fetched; asking again gives another link."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -11,6 +11,7 @@ from shared.domain.accounts import ALL_SCOPES, MAX_NAME, ApiKey, Scope
 from shared.domain.audit import masked
 from shared.domain.ids import is_id
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 SESSION_MS: Final[Millis] = 12 * 3_600_000
 """Milliseconds that a session lasts; using it does not lengthen it."""

@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime
 from http import HTTPStatus
 from typing import Final
@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from shared.contracts.faults import fault
 from shared.domain.ids import named
+from shared.frozen import dataclass
 from shared.web.known_fields import did_you_mean
 
 # change: the text of an API error

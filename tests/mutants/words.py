@@ -66,6 +66,22 @@ WORDS: Final = (
         "tests/api/test_document_parts.py::test_what_is_shared_gets_a_name_and_all_else_stays",
     ),
     Mutant(
+        "a frozen object takes a new value",
+        10,
+        "shared/frozen.py",
+        '        if type(self) is made or name in names:\n            raise FrozenInstanceError(f"cannot assign',
+        '        if type(self) is made and name not in names:\n            raise FrozenInstanceError(f"cannot assign',
+        "tests/test_frozen.py::test_any_first_use_works[set]",
+    ),
+    Mutant(
+        "every dataclass is made at once",
+        10,
+        "shared/frozen.py",
+        "if cls is not None or options != _OPTIONS:",
+        "if True:",
+        "tests/test_frozen.py::test_any_first_use_works[fields]",
+    ),
+    Mutant(
         "an entry of another list explains why a message was skipped",
         11,
         "shared/engine/reports/explained.py",

@@ -8,7 +8,7 @@ compare-and-swap.
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from shared.domain.lists.gaps import LANDLINES, Gap
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 USE_WITHIN_DAYS: Final = 30
 """Days after its upload within which the sending of a list must begin. Until then its recipients are kept, and from

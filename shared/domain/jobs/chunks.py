@@ -4,9 +4,11 @@ import json
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from json.encoder import encode_basestring
 from typing import Any, Final
+
+from shared.frozen import dataclass
 
 MAX_RECIPIENTS: Final = 500
 """Keeps a ledger within one write unit."""

@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
 from shared.domain.jobs.chunks import MAX_RECIPIENTS
 from shared.domain.lists import gaps
 from shared.domain.lists.gaps import Gap
 from shared.domain.lists.rows import Position
+from shared.frozen import dataclass
 
 MAX_VALUE: Final = 100
 """Characters of a bad value that are kept. A longer one is not: a part of an address could not be erased."""

@@ -1,6 +1,6 @@
 """A campaign's message for one recipient, rendered by the code that also sends it. Source: docs/campaigns.md."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Settings
@@ -12,6 +12,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.queue import LedgerQueue
 from shared.engine.lane.compose import Composition, Made
 from shared.engine.lists.list_jobs import stand_in
+from shared.frozen import dataclass
 from shared.ports import Clock, Links, Records
 
 MAX_ROW: Final = 10_000

@@ -9,7 +9,7 @@ import io
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import Final
@@ -21,6 +21,7 @@ from shared.domain.content.templates import RECIPIENT
 from shared.domain.ids import new_id
 from shared.domain.lists.uploads import ListRules
 from shared.domain.times import DAY_MS
+from shared.frozen import dataclass
 from shared.ports import Campaigns, Clock, Files, OpenPlaces, PlaceKind, Queue, Retriable, Uploads
 
 WITHDRAWN: Final = "withdrawn"

@@ -1,7 +1,7 @@
 """Message logs and live counts, put together from chunk (who), ledger cell (state) and details (when, through whom)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from shared.contracts import FEEDBACK_TIMEOUT
@@ -28,6 +28,7 @@ from shared.engine.reports.attempts import (
     error_of,
     skipped_early,
 )
+from shared.frozen import dataclass
 from shared.ports import Clock, Limit, Records
 
 LIVE_CHUNKS: Final = 100

@@ -6,7 +6,7 @@ since. It checks the hits by their keys, so that an address that was allowed aga
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from shared.domain.content.content import Content
@@ -18,6 +18,7 @@ from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
 from shared.domain.namespaces import is_team
 from shared.domain.recipients.addresses import Address, address_hash, parse
 from shared.domain.recipients.suppressions import AnyReach, Barrier, NotAGuest, Reach, reaches
+from shared.frozen import dataclass
 from shared.ports import Clock, Records
 
 SLACK_MS: Final = 120_000

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from shared.domain.recipients.suppressions import AnyReach, Barrier, Reach
 from shared.domain.texts import ReceivedText
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 from shared.ports.common import After, Limit
 
 

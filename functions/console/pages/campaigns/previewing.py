@@ -1,7 +1,6 @@
 """A message as a recipient gets it, in a page that may do nothing, and the form of one with its preview beside it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from functions.console.call import ConsoleCall
@@ -16,6 +15,7 @@ from shared.domain.content.sms import Segments
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL
 from shared.domain.lists.header import usable
 from shared.engine.lane.compose import CannotCompose
+from shared.frozen import dataclass
 from shared.web.http import Answer
 
 FRAMED: Final = {

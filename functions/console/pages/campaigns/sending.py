@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -23,6 +22,7 @@ from shared.engine.campaigns.campaigns import Reason, Refused, WaitsForApproval
 from shared.engine.campaigns.trials import TrialOrder
 from shared.engine.intake.declined import Declined
 from shared.engine.lists.list_jobs import Order
+from shared.frozen import dataclass
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
 from shared.web.problems import CODES

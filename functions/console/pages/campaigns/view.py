@@ -1,7 +1,6 @@
 """Campaigns as people read them: what is done, what is next, and what is in the way."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import ConsoleCall
@@ -17,6 +16,7 @@ from shared.engine.campaigns.campaigns import state_of
 from shared.engine.campaigns.preview import MAX_ROW
 from shared.engine.intake.declined import Declined
 from shared.engine.lists.uploading import WITHDRAWN
+from shared.frozen import dataclass
 from shared.web.problems import CODES
 
 WORDS: Final = {

@@ -1,12 +1,12 @@
 """Dead letters of the deployment's queues: how many there are, and how they are worked on again. For operators."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed
 from functions.console.pages.pressing import may_press
 from shared.contracts import QUEUES, TEST_CREDENTIAL
+from shared.frozen import dataclass
 
 ONLY: Final = "with dead letters"
 

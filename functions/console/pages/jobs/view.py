@@ -1,6 +1,5 @@
 """Jobs as people read them."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console import charts
@@ -12,6 +11,7 @@ from shared.domain.times import Millis
 from shared.engine.jobs.progress import Headway
 from shared.engine.jobs.rescheduling import can_move
 from shared.engine.jobs.stop import can_stop
+from shared.frozen import dataclass
 
 WAITS: Final = {
     "scheduled": "its time",

@@ -1,6 +1,5 @@
 """API keys of the account: what each may do and when it was last used."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console import lists
@@ -8,6 +7,7 @@ from functions.console.listing import Asked, Filters, ListFilter, ListRows, list
 from functions.console.pages.pressing import may_press
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 STATES: Final = ("in use", "never used", "ends soon", "expired")
 

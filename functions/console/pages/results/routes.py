@@ -1,7 +1,6 @@
 """Results: every message of a job, or of all lists of a campaign, as a CSV file that a spreadsheet opens."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import ConsoleCall
@@ -10,6 +9,7 @@ from functions.console.pages.jobs import routes as jobs
 from functions.console.screen import Denial, PageRoute
 from shared.domain.exports import LINK_SECONDS, ExportState
 from shared.domain.jobs.job import Job
+from shared.frozen import dataclass
 from shared.web.http import Answer
 
 EXPIRED: Final = Denial(409, "The results have gone", "The recipients are no longer kept, and so are their results.")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
@@ -20,6 +20,7 @@ from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 from shared.ports import JobEnd
 
 
