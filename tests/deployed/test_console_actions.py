@@ -231,7 +231,7 @@ def test_operators_see_to_an_account(member: Member, tag: str) -> None:
 
 def test_an_account_leaves(inside: Inside, member: Member, tag: str) -> None:
     """Planned and kept by buttons, and deleted by the command at its time, which the test moves."""
-    visitor, form = member.visitor, {"name": f"Leaver {tag}", "senders": f"{tag}.example.net"}
+    visitor, form = member.visitor, {"name": f"Leaver {tag}", "senders": "example.com"}
     name = visitor.press("new-account", "new-account", **form).rpartition("/console/")[2].partition("/")[0]
     other = Member(visitor, name)
     other.does("leave", "leave", days="1")
