@@ -4,6 +4,7 @@ import re
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any, Final
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from infra.local import accounts, sign_in
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
-from shared.contracts import ENV_IDENTITIES_TABLE
+from shared.contracts import ENV_IDENTITIES_TABLE, ENV_RECORDS_TABLE
 from tests.console.campaigns import SAID
 from tests.deployed.api import Api
 from tests.deployed.console_times import account_of
@@ -239,10 +240,11 @@ def test_an_account_leaves(inside: Inside, member: Member, tag: str) -> None:
     other.does("keep", "keep")
     other.does("leave", "leave", days="1")
     other.does("templates/new", "templates/new", **SAID)
-    for key in ({"pk": {"S": f"A#{name}"}, "sk": {"S": "PROFILE"}}, {"pk": {"S": "ACCOUNTS"}, "sk": {"S": name}}):
+    places = ({"pk": {"S": f"A#{name}"}, "sk": {"S": "PROFILE"}}, {"pk": {"S": "ACCOUNTS"}, "sk": {"S": name}})
+    for table, key in product((ENV_IDENTITIES_TABLE, ENV_RECORDS_TABLE), places):  # the second, for a rollback
         inside.dynamo.call(
             "update_item",
-            TableName=inside.deployment.environment[ENV_IDENTITIES_TABLE],
+            TableName=inside.deployment.environment[table],
             Key=key,
             UpdateExpression="SET leaves_at = :past",
             ExpressionAttributeValues={":past": {"N": "1"}},
