@@ -166,6 +166,13 @@ class Records(SuppressionRecords, Protocol):
     def job(self, job: str) -> Job | None:
         """Return a job, consistent."""
 
+    def read_with_ledgers(self, names: Collection[str]) -> tuple[dict[str, Job], dict[str, Ledger]]:
+        """Read jobs at once, consistently, and of those that are small also the ledgers, which are in the same items.
+
+        Returns:
+            Those that there are, each by the job's id.
+        """
+
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
         """Return those of the jobs that there are by their names, consistent, a hundred in one read."""
 
@@ -182,6 +189,8 @@ class Records(SuppressionRecords, Protocol):
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
         """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists.
+
+        A large content of a small job takes another read.
 
         Args:
             content: whether the content is read; False if the caller has it.

@@ -12,7 +12,7 @@ from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.queue import released
 from shared.domain.jobs.states import Cell, Change, JobState
 from shared.ports import JobEnd
-from tests.contracts.conftest import ACCOUNT, ROUTE, Parts, job, leased, passing
+from tests.contracts.conftest import ACCOUNT, CONTENT, ROUTE, Parts, job, leased, passing
 from tests.contracts.test_counted_later import amounts, uncounted
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import When
@@ -180,6 +180,36 @@ def test_a_job_is_loaded_with_its_ledger(stores: Stores, clock: FakeClock) -> No
     found = stores.records.load(parts.job.id, 0, content=False)
     assert found is not None
     assert (found.job, found.ledger) == (parts.job, held)
+
+
+def test_jobs_are_read_with_the_ledgers_of_the_small_ones(
+    stores: Stores, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = accepted(stores, clock)
+    held = leased(stores, clock, small.job.id)
+    monkeypatch.setattr(Parts, "small", False)
+    large = Parts(clock, [1, 1])
+    large.store(stores)
+    names = [small.job.id, large.job.id, small.job.id, "0" * 25 + "u"]
+    jobs, ledgers = stores.records.read_with_ledgers(names)
+    assert jobs == {small.job.id: small.job, large.job.id: large.job}
+    assert ledgers == {small.job.id: held}
+
+
+@pytest.mark.parametrize("more", [0, 9_000, 400_000])
+def test_contents_of_every_size_are_loaded(stores: Stores, clock: FakeClock, more: int) -> None:
+    """In the chunk, in an item of its own, and in the bucket."""
+    parts = uncounted(clock, 2)
+    text = "".join(chr(0x4E00 + (i * 7919) % 20_000) for i in range(more))
+    content = replace(CONTENT, text=CONTENT.text + text)
+    stores.records.accept(parts.job, parts.chunks, parts.ledgers, content, None)
+    loaded = stores.records.load(parts.job.id, 0, content=True, lane="one")
+    assert loaded is not None
+    assert loaded.content == content
+    bare = stores.records.load(parts.job.id, 0, content=False)
+    assert bare is not None
+    assert bare.content is None
+    assert stores.records.load_each([(parts.job.id, 0), ("0" * 25 + "u", 0)], lane="one") == [loaded, None]
 
 
 @pytest.mark.parametrize("of", [ACCOUNT, "acc_000000000002"])

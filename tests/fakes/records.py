@@ -125,6 +125,13 @@ class FakeRecords(FakeOpenIndex):
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
         return self._atomic("read_jobs", lambda: {x: self.jobs[x] for x in names if x in self.jobs})
 
+    def read_with_ledgers(self, names: Collection[str]) -> tuple[dict[str, Job], dict[str, Ledger]]:
+        def found() -> tuple[dict[str, Job], dict[str, Ledger]]:
+            jobs = {x: self.jobs[x] for x in names if x in self.jobs}
+            return jobs, {x: self._ledgers.items[x, 0] for x in jobs if is_small(x)}
+
+        return self._atomic("read_with_ledgers", found)
+
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         return self._atomic("control", lambda: self._control(job, account, lane, test=test))
 

@@ -208,8 +208,9 @@ class Tracker:
     def _read(self, chunks: Mapping[Place, object]) -> _Known | None:
         """Read all jobs and ledgers; None if one of them cannot be read, so that each chunk is to read its own."""
         try:
-            jobs = self._records.read_jobs({job for job, _ in chunks})
-            found = self._ledgers.read_these([place for place in chunks if place[0] in jobs])
+            jobs, small = self._records.read_with_ledgers({job for job, _ in chunks})
+            apart = [place for place in chunks if place[0] in jobs and place[0] not in small]
+            found = [*small.values(), *(self._ledgers.read_these(apart) if apart else ())]
         except Retriable:
             raise
         except Exception:  # noqa: BLE001 - any item that cannot be read is met again, with only its own chunk

@@ -88,6 +88,11 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         items = self._db.batch_get(self._records, [keys.job(name) for name in dict.fromkeys(names)])
         return {found.id: found for found in map(codec.job, items)}
 
+    def read_with_ledgers(self, names: Collection[str]) -> tuple[dict[str, Job], dict[str, Ledger]]:
+        items = self._db.batch_get(self._records, [keys.job(name) for name in dict.fromkeys(names)])
+        small = [item for item in items if is_small(item["job"]["S"])]
+        return {found.id: found for found in map(codec.job, items)}, {x.job: x for x in map(codec.ledger, small)}
+
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         [found] = self._controls([(job, account, test)], lane)
         return found
@@ -165,16 +170,30 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         return self._load(places, lane, content=True)
 
     def _load(self, places: Sequence[tuple[str, int]], lane: str, *, content: bool) -> list[Loaded | None]:
-        of = [(keys.job(job), keys.chunk(job, n), *([keys.content(job)] if content else [])) for job, n in places]
-        items, breaker = self._with_breaker([k for wanted in of for k in wanted], lane)
-        return [self._loaded([items.get(_name(k)) for k in wanted], breaker) for wanted in of]
+        of = [(keys.job(job), keys.chunk(job, n), keys.content(job)) for job, n in places]
+        # The chunk of a small job has the content of most: only of the others it is read, and after it.
+        at_once = [k[:3] if content and not is_small(job) else k[:2] for k, (job, _) in zip(of, places, strict=True)]
+        items, breaker = self._with_breaker([k for some in at_once for k in some], lane)
+        if content:
+            items |= self._contents_apart(of, items)
+        return [self._loaded([items.get(_name(k)) for k in wanted], breaker, content=content) for wanted in of]
 
-    def _loaded(self, items: Sequence[Item | None], breaker: Breaker | None) -> Loaded | None:
-        """Return what items hold: a job, a chunk and, if it is wanted, what an item of its own has of the content."""
-        job, chunk, *apart = items
+    def _contents_apart(self, of: Sequence[Sequence[keys.Key]], items: Mapping[_Name, Item]) -> dict[_Name, Item]:
+        """Read the contents that neither the chunk has nor `items` have. `of`: keys of job, chunk and content."""
+        missing = [
+            content
+            for _, chunk, content in of
+            if _name(content) not in items and "data" not in items.get(_name(chunk), {"data": {}})
+        ]
+        distinct = list({_name(k): k for k in missing}.values())
+        return {_name(x): x for x in self._db.batch_get(self._records, distinct)} if distinct else {}
+
+    def _loaded(self, items: Sequence[Item | None], breaker: Breaker | None, *, content: bool) -> Loaded | None:
+        """Return what items hold: a job, a chunk and what an item of its own has of the content, if it is wanted."""
+        job, chunk, apart = items
         if job is None or chunk is None:
             return None
-        stored = contents.unpack(apart[0] or chunk, self._blobs) if apart else None
+        stored = contents.unpack(apart or chunk, self._blobs) if content else None
         found = codec.job(job)
         return Loaded(found, codec.chunk(chunk), stored, breaker, codec.ledger(job) if is_small(found.id) else None)
 
