@@ -274,8 +274,8 @@ class _Making(LeasedWork[Export]):
         Args:
             recipient: with the list's own values.
         """
-        own = [guard(recipient.values.get(c, "")) for c in self.held.columns]
         held = self.held
+        own = [guard(recipient.values.get(c, "")) for c in held.columns]
         behind: list[str | int] = [*(_later(line) if held.later else ()), *(_last(line) if held.last else ())]
         behind += [line.row or ""] if held.numbered else []
         return [*_cells(job, line), *own, *behind]
