@@ -6,7 +6,6 @@ from functions.operate import (
     accounts,
     audit,
     credentials,
-    erasing,
     hooks,
     jobs,
     logs,
@@ -14,6 +13,7 @@ from functions.operate import (
     switches,
 )
 from functions.operate.access import keys, leaving, limits, members, notifiers
+from functions.operate.personal import erasing, hashes
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
 
@@ -25,6 +25,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *jobs.ROUTES,
     *erasing.ROUTES,
     *leaving.ROUTES,
+    *hashes.ROUTES,
     *logs.ROUTES,
     *accounts.ROUTES,
     *limits.ROUTES,

@@ -185,8 +185,10 @@ def test_what_operators_press_changes_identities_and_no_audit_log_and_reads_no_s
     of_audit = {a for s in rights if any(audit in r for r in s.resources) for a in s.actions}
     assert of_audit == {"dynamodb:PutItem"}
     writing = [s for s in rights if s.actions & WRITES and audit not in str(s.resources)]
-    assert {s.partitions for s in writing} == {IDENTITY_PARTITIONS, (*IDENTITY_PARTITIONS, "USE#*")}
-    assert not any(a.startswith(("secretsmanager:", "s3:")) for a in with_buttons.actions("buttons"))
+    assert {s.partitions for s in writing} == {IDENTITY_PARTITIONS, (*IDENTITY_PARTITIONS, "USE#*", "NAMES")}
+    assert not any(a.startswith("s3:") for a in with_buttons.actions("buttons"))
+    secrets = {r for s in rights if "secretsmanager:GetSecretValue" in s.actions for r in s.resources}
+    assert [x.rpartition(":posthaste-dev/")[2] for x in secrets] == ["addresses-??????"]
     assert {a for s in rights if people(with_buttons) in str(s.resources) for a in s.actions} == {
         "dynamodb:GetItem",
         "dynamodb:Query",
@@ -220,7 +222,8 @@ def test_the_console_reads_only_lists_contents_and_results_and_no_other_secret(w
     }
     assert written == {"uploads", "contents"}
     secrets = [s for s in with_console.statements("console") if "secretsmanager:GetSecretValue" in s.actions]
-    assert [len(s.resources) for s in secrets] == [1]
+    read = {r.rpartition("/")[2] for s in secrets for r in s.resources}
+    assert read == {"console-??????", "addresses-??????"}
 
 
 def test_the_console_lifts_suppressions_and_deletes_drafts_and_nothing_else(with_console: Template) -> None:
