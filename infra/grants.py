@@ -77,6 +77,7 @@ class Grants(Arns):
             sender.allow("secretsmanager:GetSecretValue", on=[self._secret(f"{own}-??????")])
         if any(c.offers_links for c in carried(lane.credential.channel)):
             sender.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
+        self._name(sender)
         if EMAIL in carried(lane.credential.channel):  # whose mails are they that have waited?
             identities = [self._storage.identities.table_arn]
             sender.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=identities, partitions=("A#*", "SYS"))
@@ -99,6 +100,7 @@ class Grants(Arns):
         serve.allow("s3:DeleteObject", on=self._storage.objects(contracts.MAIL_CONTENTS))
         serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
+        self._name(serve)
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         self._identities(serve)
 
@@ -152,6 +154,7 @@ class Grants(Arns):
         serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS", "A#*"))
         serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", on=[console.people.table_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._console_key()])
+        self._name(serve)
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         serve.allow("sqs:SendMessage", on=[x.work.queue.queue_arn for x in (schedules, lists, exports)])
         serve.allow("s3:GetObject", on=self._storage.objects(EXPORTS))
@@ -191,6 +194,7 @@ class Grants(Arns):
         serve.allow("secretsmanager:PutSecretValue", "secretsmanager:CreateSecret", on=[verifying])
         serve.allow("cloudwatch:GetMetricData", on=["*"])
         self._erase(serve)
+        self._name(serve)
         return serve
 
     def buttons(
@@ -261,6 +265,7 @@ class Grants(Arns):
             function.allow(*READ, *CHANGE, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
             function.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
             function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+            self._name(function)
         for function in (dispatch.plan, dispatch.log, dispatch.sweep):  # of jobs that they stop
             self._log(function)
         for function in (dispatch.plan, dispatch.sweep):  # whose job is it that starts?
@@ -298,6 +303,7 @@ class Grants(Arns):
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
         run.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
         self._read_limits(run)
+        self._name(run)
         self._log(run)  # of notices that nobody collected
         run.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         run.allow("sqs:SendMessage", on=[notices.dead.queue.queue_arn])
@@ -314,6 +320,10 @@ class Grants(Arns):
         sweep.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS",))
         if self._storage.copies is not None:  # it puts copies, and no function reads them
             sweep.allow("s3:PutObject", on=[self._storage.copies.bucket.arn_for_objects(f"{SEALED}*")])
+
+    def _name(self, function: Function) -> None:
+        """Let a function look for addresses in suppressions, whose names are keyed."""
+        function.allow("secretsmanager:GetSecretValue", on=[self._address_keys()])
 
     def _read_limits(self, function: Function) -> None:
         """Let a function that accepts messages read what their accounts may spend."""
@@ -333,6 +343,7 @@ class Grants(Arns):
         ingest.allow(*CONSUME, on=[queue])
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
         ingest.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
+        self._name(ingest)
         ingest.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(UPLOADS))
         ingest.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
@@ -407,6 +418,7 @@ class Grants(Arns):
             take.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[table.table_arn])  # runs that begin at once
         take.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         self._read_limits(take)
+        self._name(take)
         self._log(take)  # of limits that its runs reach
         take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
@@ -428,6 +440,7 @@ class Grants(Arns):
         make.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
         make.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         self._log(make)  # of limits that digests reach
+        self._name(make)
         make.allow("s3:PutObject", on=self._storage.objects(contracts.CONTENTS))
         make.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         make.allow("sqs:SendMessage", on=[digest.work.dead.queue.queue_arn])

@@ -13,7 +13,7 @@ from infra.functions.lane import LaneConstruct
 from infra.functions.operators import POLICIES
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.copies import SEALED
-from infra.resources.keys import ConsoleKey, HookKey, LinkKeys
+from infra.resources.keys import AddressKey, ConsoleKey, HookKey, LinkKeys
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
 from infra.settings import DeploymentSettings
@@ -51,6 +51,10 @@ HOOK_KEY: Final = {
     "AwsSolutions::AwsSolutions-SMG4": "The secrets of all accounts' endpoints are derived from it: a new one would "
     "have every receiver refuse what is posted. An account rotates its endpoint's own secret.",
 }
+ADDRESS_KEY: Final = {
+    "AwsSolutions::AwsSolutions-SMG4": "Suppressions are stored under hashes by it: with another key none would be "
+    "found. A key is added by hand, after a theft, and a command moves the hashes.",
+}
 CONSOLE_KEY: Final = {
     "AwsSolutions::AwsSolutions-SMG4": "It holds what the provider of identities gave, too, which only there can be "
     "made anew; another key ends all sessions.",
@@ -73,6 +77,7 @@ BY_KIND: Final[dict[type[Construct], dict[str, str]]] = {
     Monitoring: ALARMS,
     LinkKeys: LINK_KEYS,
     HookKey: HOOK_KEY,
+    AddressKey: ADDRESS_KEY,
     ConsoleKey: CONSOLE_KEY,
     DeadLetters: DEAD,
     WorkQueue: WORK,

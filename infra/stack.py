@@ -33,7 +33,7 @@ from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import WebhooksConstruct
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
-from infra.resources.keys import HookKey, LinkKeys
+from infra.resources.keys import make_keys
 from infra.resources.queue import ExpressQueue
 from infra.resources.storage import ARCHIVE, Storage
 from infra.settings import DeploymentSettings
@@ -64,8 +64,7 @@ class PosthasteStack(Stack):
         lists = workers.lists(self, deployment)
         inbox = workers.inbox(self, deployment)
         digest = workers.digest(self, deployment)
-        LinkKeys(self, "LinkKeys", deployment=deployment)
-        HookKey(self, "HookKey", deployment=deployment)
+        make_keys(self, deployment)
         self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}
         lanes = [self._lane(deployment, c) for c in deployment.credentials]
         environment = self._environment(deployment, storage, feedback, lanes[-1])

@@ -15,6 +15,7 @@ is derived from a dataclass.
 
 import dataclasses
 import sys
+from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, InitVar
 from inspect import get_annotations
 from threading import RLock
@@ -76,23 +77,33 @@ class _Fact:
 
 def _frozen(cls: type) -> type:
     """Return the class with slots. The rest is made later, unless only `dataclasses` knows which fields it has."""
-    own, kinds = cls.__dict__, get_annotations(cls)
-    derived = any(_FIELDS in base.__dict__ for base in cls.__mro__[1:])
-    if derived or "__slots__" in own or not all(map(_is_field, kinds.values())):
+    if not _is_plain(cls):
         return dataclasses.dataclass(frozen=True, slots=True)(cls)
+    own, kinds = cls.__dict__, get_annotations(cls)
     pending = _Pending(cls)
-    inside = {name: value for name, value in own.items() if name not in kinds and name not in _OF_INSTANCES}
-    later: dict[str, Any] = {name: _stub(pending, name) for name in _METHODS if name not in own}
-    if own.get("__hash__") is None and ("__eq__" in own or "__hash__" not in own):
-        later["__hash__"] = _stub(pending, "__hash__")
-    later |= {name: _Fact(pending, name) for name in _FACTS if name not in own}
+    later = _later(pending, own)
     pending.later = frozenset(later)
+    inside = {name: value for name, value in own.items() if name not in kinds and name not in _OF_INSTANCES}
     inside |= later | {"__slots__": tuple(kinds), "__qualname__": cls.__qualname__}
     made = pending.made = type(cls)(cls.__name__, cls.__bases__, inside)
     _guard(made, frozenset(kinds))
     if not cls.__doc__:
         cls.__doc__ = cls.__name__  # spares `dataclasses` to write the signature, which is not kept
     return made
+
+
+def _is_plain(cls: type) -> bool:
+    """Check whether a class is derived from no dataclass, and each name with an annotation is a field."""
+    derived = any(_FIELDS in base.__dict__ for base in cls.__mro__[1:])
+    return not derived and "__slots__" not in cls.__dict__ and all(map(_is_field, get_annotations(cls).values()))
+
+
+def _later(pending: _Pending, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all that a class gets in place of what it lacks. `own`: what its author wrote."""
+    later: dict[str, Any] = {name: _stub(pending, name) for name in _METHODS if name not in own}
+    if own.get("__hash__") is None and ("__eq__" in own or "__hash__" not in own):
+        later["__hash__"] = _stub(pending, "__hash__")
+    return later | {name: _Fact(pending, name) for name in _FACTS if name not in own}
 
 
 def _is_field(kind: Any) -> bool:

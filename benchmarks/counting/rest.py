@@ -28,8 +28,8 @@ QUEUES_BESIDES: Final = 11
 """Queues that functions consume: feedback, due, lists, exports, inboxes, digests, three of webhooks to accounts, two of
 test keys."""
 SECRETS_OF_A_CREDENTIAL: Final = 2
-SECRETS_BESIDES: Final = 2
-"""For unsubscription links, and for webhooks to accounts."""
+SECRETS_BESIDES: Final = 3
+"""For unsubscription links, for webhooks to accounts, and for hashes of addresses."""
 ALARMED: Final = 80
 ALARMED_CREDENTIAL: Final = 7
 ALARMED_PROVIDER: Final = 9

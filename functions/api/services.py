@@ -132,13 +132,12 @@ def build(deployment: Deployment) -> ApiServices:
         rules=deployment.rules,
     )
     senders = ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock)
-    suppressions = Suppressions(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
     credentials = CredentialStates(client, deployment.ops_table, clock)
     return ApiServices(
         settings=deployment.settings,
         clock=clock,
         accounts=accounts,
-        suppressions=suppressions,
+        suppressions=deployment.suppressions,
         guests=Guests(deployment.dynamo, table, clock),
         claims=DynamoClaims(deployment.dynamo, table, clock),
         dns=lambda: deployment.dns,
@@ -156,7 +155,7 @@ def build(deployment: Deployment) -> ApiServices:
         intake=Intake(
             settings=deployment.settings,
             senders=senders,
-            unwanted=suppressions,
+            unwanted=deployment.suppressions,
             clock=clock,
             address=deployment.address,
             bounds=message_bounds,
@@ -190,7 +189,7 @@ def build(deployment: Deployment) -> ApiServices:
         campaigns=cache(lambda: _campaigns(deployment, control)),
         notices=cache(lambda: _notices(deployment, senders)),
         digests=cache(lambda: _digests(deployment, senders)),
-        mails=cache(lambda: _mails(deployment, senders, suppressions)),
+        mails=cache(lambda: _mails(deployment, senders, deployment.suppressions)),
         hooks=cache(lambda: _hooks(deployment)),
     )
 

@@ -16,6 +16,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.people.keys import attempts
+from shared.adapters.dynamo.recipients.stored_names import KeyedNames
 from shared.bootstrap import Deployment
 from shared.bootstrap.consoling import Consoling
 from shared.contracts import ENV_PEOPLE_TABLE, Settings
@@ -76,6 +77,8 @@ class ConsoleServices:
     """The stores and use cases of the other lists."""
     first_accounts: FirstAccounts | None
     """Makes an account for a person; None: they have to be invited."""
+    names: KeyedNames
+    """Names that addresses are stored under. The first account begins them."""
     buttons: Buttons | None
     """Does what operators press; None: the console shows their commands."""
     links: PlaceSeal
@@ -135,6 +138,7 @@ def build(deployment: Deployment) -> ConsoleServices:
         ),
         use_cases=build_use_cases(deployment),
         first_accounts=own.first_accounts,
+        names=deployment.names,
         buttons=own.buttons,
         links=own.links,
         limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock, own.links.keys),

@@ -193,6 +193,7 @@ def create_account(call: Call[Nothing, NewAccount]) -> Answer:
     there = accounts.get(body.account_id) if body.account_id else None
     if there is not None and there.name != body.name:
         raise invalid("account_id", "Another account has this id.")
+    call.services.begin_names()
     try:
         made = accounts.create_account(body.name, body.senders, account=body.account_id, by=call.key.id)
     except ValueError:

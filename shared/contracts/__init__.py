@@ -97,6 +97,7 @@ from shared.contracts.names import (
     TEST_RATE,
     WEBHOOK_PATH,
     WORK_QUEUES,
+    addresses_secret_name,
     calls_queue_name,
     calls_queue_url,
     configuration_set_name,

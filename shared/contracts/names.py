@@ -317,6 +317,11 @@ def unsubscribe_secret_name(stage: str) -> str:
     return f"{prefix(stage)}/unsubscribe"
 
 
+def addresses_secret_name(stage: str) -> str:
+    """Return the Secrets Manager name of what hashes of addresses are keyed by: as `unsubscribe_secret_name`."""
+    return f"{prefix(stage)}/addresses"
+
+
 def configuration_set_name(stage: str, credential_id: str) -> str:
     """Return the name of the configuration set that the stack makes for a credential of an AWS service."""
     return f"{prefix(stage)}-{credential_id}"

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.recipients.addresses import address_hash
 from shared.domain.times import Millis
 from shared.frozen import dataclass
 
@@ -139,6 +138,8 @@ class Act(StrEnum):
     MAIL_HURRIED = "mail.destination_rescheduled"
     ERASING = "person.erasing"
     ERASED = "person.erased"
+    NAMES_ANNOUNCED = "names.announced"
+    NAMES_MOVED = "names.moved"
     ACCOUNT_PAUSED = "account.paused"
     ACCOUNT_RESUMED = "account.resumed"
     CREDENTIAL_PAUSED = "credential.paused"
@@ -211,11 +212,6 @@ class Event:
 
 def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:MARK]
-
-
-def person(address_key: str) -> str:
-    """Return what an event calls a person, by the normalised address or number: 64 bits of its hash."""
-    return f"sha256:{address_hash(address_key)[:16]}"
 
 
 def has_address(text: str) -> bool:

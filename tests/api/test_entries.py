@@ -12,8 +12,10 @@ from typing import Any, Final
 import pytest
 
 from functions.api.openapi import FILE
-from shared.domain.audit import EVERYONE, Act, Event, Log, person
+from shared.domain.audit import EVERYONE, Act, Event, Log
 from shared.domain.namespaces import namespaces_of
+from shared.domain.recipients.address_names import person
+from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.suppressions import Reach
 from tests.api.approving import desk
 from tests.api.conftest import SENDER, Api
@@ -212,7 +214,7 @@ def _suppressed(reach: Reach) -> Prepared:
 
     def deed(api: Api) -> Deed:
         api.world.records.suppress(api.account, ADDRESS, "bounced", api.world.clock.ms, reach=reach, job="j")
-        return Deed(Act.SUPPRESSION_REMOVED, person(ADDRESS), {"address": ADDRESS})
+        return Deed(Act.SUPPRESSION_REMOVED, person(address_hash(ADDRESS)), {"address": ADDRESS})
 
     return deed
 
@@ -223,7 +225,7 @@ def _person(act: Act, path: str = "") -> Prepared:
     def deed(api: Api) -> Deed:
         if path:
             assert api.call("PUT", f"{path}/{ADDRESS}").status == 200
-        return Deed(act, person(ADDRESS), {"address": ADDRESS})
+        return Deed(act, person(address_hash(ADDRESS)), {"address": ADDRESS})
 
     return deed
 

@@ -219,6 +219,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("redrive",): lambda _: ("lane-one", "--yes"),
     ("doctor",): lambda _: (),
     ("account", "move"): lambda _: (),
+    ("rehash",): lambda _: ("--look",),
     ("credential", "split"): lambda _: (),
     ("batch", "send"): lambda _: ("batch.json", "--yes"),
     ("batch", "list"): lambda c: c.there(c.batch()),

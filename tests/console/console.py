@@ -39,6 +39,7 @@ from shared.web.sessions import Sessions
 from tests.api.conftest import Api, Reply, build_api, event
 from tests.console.buttons import PressedButtons, environment
 from tests.fakes.clock import FakeClock
+from tests.fakes.keyed_names import Keyring
 from tests.fakes.people import create_people
 
 SETTINGS = ConsoleSettings(
@@ -182,6 +183,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
     provider = FakeSignIn()
     of = api.services
     functions = Dynamo(client, sleep=clock.sleep, homes=api.tables.alone)
+    ring = Keyring(api.tables, clock)
     names = {
         contracts.ENV_RECORDS_TABLE: api.tables.records,
         contracts.ENV_OPS_TABLE: api.tables.ops,
@@ -211,6 +213,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         control=of.control,
         rescheduler=of.rescheduler,
         first_accounts=DynamoFirstAccounts(functions, clock),
+        names=ring.names(client),
         buttons=buttons,
         use_cases=build_use_cases(api),
         links=of.links,

@@ -13,13 +13,15 @@ import pytest
 from functions.console.screens import ROUTES
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.breakers import DynamoBreakers
-from shared.domain.audit import EVERYONE, Act, Event, Log, person
+from shared.domain.audit import EVERYONE, Act, Event, Log
 from shared.domain.campaigns.approval import ApprovalLimit, Who
 from shared.domain.hooks.draft import HookDraft
 from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.switches import EVERYTHING, Switch
 from shared.domain.namespaces import namespaces_of
 from shared.domain.people import Identity, Role
+from shared.domain.recipients.address_names import person
+from shared.domain.recipients.addresses import address_hash
 from shared.engine.campaigns.campaigns import WaitsForApproval
 from shared.engine.lists.list_jobs import Order
 from tests.api.senders import claimed
@@ -179,7 +181,7 @@ def _given_up(console: Console) -> Deed:
 def _lifted(console: Console) -> Deed:
     console.services.use_cases.suppressions.put(console.account, "a@example.org", "manual")
     form = {"address": "a@example.org", "list": "all"}
-    return Deed("suppressions/lift", Act.SUPPRESSION_REMOVED, person("a@example.org"), form)
+    return Deed("suppressions/lift", Act.SUPPRESSION_REMOVED, person(address_hash("a@example.org")), form)
 
 
 def _window(act: Act, action: str) -> Callable[[Console], Deed]:
@@ -329,7 +331,7 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
     "suppress an address": lambda _: Deed(
         "suppressions/add",
         Act.SUPPRESSION_ADDED,
-        person("a@example.org"),
+        person(address_hash("a@example.org")),
         {"address": "a@example.org", "list": "all", "sure": "1"},
     ),
     "lift a suppression": _lifted,

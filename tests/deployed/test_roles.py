@@ -19,6 +19,7 @@ from shared.contracts import (
     INDEX_MINE,
     INDEX_OPEN,
     TEST_CREDENTIAL,
+    addresses_secret_name,
     secret_name,
     unsubscribe_secret_name,
     webhook_secret_name,
@@ -186,6 +187,21 @@ def test_what_sends_is_read_by_its_sender_and_what_verifies_by_the_webhook_funct
     assert tried
     senders = {kind for kind in functions.values() if kind.startswith("send-")}
     assert readers(unsubscribe_secret_name(stage)) <= {*senders, "api"}
+    naming = {
+        "api",
+        "buttons",
+        "console",
+        "operate",
+        "plan",
+        "log",
+        "track",
+        "sweep",
+        "ingest",
+        "digest",
+        "notices",
+        "take",
+    }
+    assert {"api", "track"} <= readers(addresses_secret_name(stage)) <= {*senders, *naming}
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from functions.operate import erasing, jobs, logs
+from functions.operate import jobs, logs
+from functions.operate.personal import erasing
 from functions.operate.queues.routes import WORK_SECONDS
 from infra.functions.api import SECONDS
 from infra.settings import ROOT

@@ -65,8 +65,8 @@ _TOO_MANY: Final = (
 class Skips(Protocol):
     """Says who of a list is not to be sent to."""
 
-    def suspects(self, marks: bytes) -> Collection[int]:
-        """Return the places, from 0, of those who may be among them, by their marks (`seen.marks_of`)."""
+    def suspects(self, keys: Sequence[str]) -> Collection[int]:
+        """Return the places, from 0, of those who may be among them, by their normalised addresses."""
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
         """Return for the suspects of a chunk which of them are not to be sent to: place to code, `unsubscribed`."""
@@ -75,9 +75,9 @@ class Skips(Protocol):
 class Nobody:
     """Leaves out no recipient."""
 
-    def suspects(self, marks: bytes) -> Collection[int]:
+    def suspects(self, keys: Sequence[str]) -> Collection[int]:
         """Return none."""
-        del marks
+        del keys
         return ()
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
@@ -268,14 +268,15 @@ class Ingest:
 
         The marks of those that no earlier row had are kept.
         """
-        marks = marks_of([x[1] for x in found if not isinstance(x, RecipientFault)])
+        keys = [x[1] for x in found if not isinstance(x, RecipientFault)]
+        marks = marks_of(keys)
         repeated = self._seen.add(marks)
         start = 0
         for place in repeated:
             self._marks += marks[start : place * WIDTH]
             start = (place + 1) * WIDTH
         self._marks += marks[start:]
-        return frozenset(repeated), frozenset(self._skips.suspects(marks))
+        return frozenset(repeated), frozenset(self._skips.suspects(keys))
 
     def _due(self, here: Position, *, endless: bool) -> list[PackedChunk]:
         """Cut what is complete; all, if the row before `here` is endless or the pending span too much of the file."""

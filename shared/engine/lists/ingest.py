@@ -387,10 +387,10 @@ class _Skips:
         self._skips: Skips | None = None
         self._counted: Counter[str] = Counter()
 
-    def suspects(self, marks: bytes) -> Collection[int]:
+    def suspects(self, keys: Sequence[str]) -> Collection[int]:
         if self._skips is None:
             self._skips = self._make()
-        return self._skips.suspects(marks)
+        return self._skips.suspects(keys)
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
         if self._skips is None:

@@ -82,6 +82,7 @@ def join(call: ConsoleCall) -> Answer:
         raise absent("page")
     key = offered(call, USE)
     digest = key_digest(key)
+    services.names.begin(empty=lambda: not services.accounts.list_accounts())
     made = first.make(Newcomer(user.id, (user.name or user.login)[:MAX_NAME], user.actor, digest))
     services.people.settle(user, made.account)
     shown = digest.startswith(made.key) and services.now - made.at < SHOWN_MS

@@ -97,6 +97,8 @@ SAID: Final[Mapping[Act, str]] = {
     Act.MAIL_HURRIED: "a mail goes to one of its destinations at another time",
     Act.ERASING: "the erasure of a person began",
     Act.ERASED: "the erasure of a person ended",
+    Act.NAMES_ANNOUNCED: "hashes of addresses will be moved to another key",
+    Act.NAMES_MOVED: "all hashes of addresses were moved to another key",
     Act.ACCOUNT_PAUSED: "the account was paused",
     Act.ACCOUNT_RESUMED: "the account was resumed",
     Act.CREDENTIAL_PAUSED: "a credential was paused",

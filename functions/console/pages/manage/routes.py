@@ -71,6 +71,7 @@ def create(call: ConsoleCall) -> Answer:
     """Make an account; a repeated form makes no second one."""
     senders = call.form.get("senders", "").replace(",", " ").split()
     body = {"name": call.form.get("name", ""), "senders": senders, "account_id": offered(call, USE)}
+    call.services.names.begin(empty=lambda: not call.services.accounts.list_accounts())
     made = press(call, "POST", "/accounts/create", body)
     return redirect(f"{call.home}{made['account_id']}/manage")
 
