@@ -279,6 +279,8 @@ def chunk_item(x: Chunk, content: bytes | None = None) -> Item:
     item: Item = {**keys.chunk(x.job, x.number), "recipients": {"B": chunk_codec.pack(x.recipients)}, "ttl": n(x.ttl)}
     if x.zone:
         item["zone"] = s(x.zone)
+    if x.rows:
+        item["rows"] = {"B": x.rows}
     return item if content is None else item | {"data": {"B": content}}
 
 
@@ -290,6 +292,7 @@ def chunk(item: Mapping[str, Any]) -> Chunk:
         recipients=chunk_codec.unpack(binary(item, "recipients")),
         ttl=number(item, "ttl"),
         zone=text(item, "zone"),
+        rows=binary(item, "rows") if "rows" in item else b"",
     )
 
 
