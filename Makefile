@@ -29,7 +29,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 AUDIT := $(UV) run -q --isolated --no-project --with-requirements requirements/audit.txt
 
 .PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-pages test-stories test-deployed exercised lint lint-infra english \
-	check bench mutants proofs crash chaos kill storm singles-proof recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace model soak browser screenshots docs openapi tour release wheel sdks lock sbom audit licences clean
+	check bench mutants proofs crash chaos kill storm singles-proof recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace quota-days model soak browser screenshots docs openapi tour release wheel sdks lock sbom audit licences clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -197,6 +197,9 @@ hook-rate: setup ## post 10,000 deliveries to 100 endpoints of a receiver on thi
 
 ingest-proof: setup ## a list of ROWS (default 1000000) whose reader is stopped every two seconds, by kill -9 or its time; prints figures
 	$(PY) -m tests.lists --rows $(or $(ROWS),1000000)
+
+quota-days: setup ## let lanes with quotas send for forty days while workers die, alone and in routes; prints the worst periods
+	$(PY) -m tests.engine.quota_days
 
 pace: setup ## send in fake time at every rate, with calls of all sizes, while workers stall and die; prints worst second and average
 	$(PY) -m tests.engine.pace

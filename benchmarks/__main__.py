@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import latency, starts
+from benchmarks.bills import told
 from benchmarks.counting import (
     clinic,
-    cost,
     counted,
     dead,
     digests,
@@ -39,6 +39,7 @@ PERFORMANCE = ROOT / "docs" / "performance.md"
 SCALE = ROOT / "docs" / "scale.md"
 MARK = "<!-- written by python -m benchmarks --docs -->"
 REST_MARK = "<!-- at rest: written by python -m benchmarks --docs -->"
+STEADY_MARK = "<!-- steady: written by python -m benchmarks --docs -->"
 HOT_MARK = "<!-- hot partitions: written by python -m benchmarks --docs -->"
 SINGLES_MARK = "<!-- single messages: written by python -m benchmarks --docs -->"
 COUNTED: tuple[Callable[[], list[Row]], ...] = (
@@ -97,15 +98,16 @@ def main() -> int:
     options = parser.parse_args()
     loop = calibrate()
     found = [row for measure in COUNTED for row in measure()]
-    bills, priced = counted.costs()
+    bills, priced = told.costs()
     found += bills
     pages = {
-        (COST, MARK): cost.markdown(priced),
+        (COST, MARK): told.markdown(priced),
         (COST, REST_MARK): rest.markdown(),
+        (COST, STEADY_MARK): told.steady(priced),
         (PERFORMANCE, SINGLES_MARK): express.markdown(),
         (SCALE, HOT_MARK): hot.markdown(),
     }
-    print(cost.table(priced) + "\n")
+    print(told.markdown(priced) + "\n")
     if options.docs:
         for (page, mark), block in pages.items():
             insert(page, block, mark)

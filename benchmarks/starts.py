@@ -18,6 +18,7 @@ from typing import Final
 from benchmarks.rig import rows
 from benchmarks.rig.cases import CASES
 from benchmarks.rig.rows import Row, named
+from functions.early import ON_LAMBDA
 from shared import contracts
 from shared.contracts import Credential, Settings
 from shared.contracts.console import ConsoleSettings
@@ -54,6 +55,7 @@ def environment() -> dict[str, str]:
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_EC2_METADATA_DISABLED": "true",
         "POWERTOOLS_SERVICE_NAME": "bench",
+        ON_LAMBDA: "bench",
         contracts.ENV_SETTINGS: settings.dumps(),
         contracts.ENV_RECORDS_TABLE: "records",
         contracts.ENV_OPS_TABLE: "ops",

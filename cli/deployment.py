@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.client import Dynamo
     from shared.adapters.dynamo.credentials.switchboard import Switchboard
     from shared.adapters.dynamo.homes import Homes
+    from shared.domain.recipients.address_names import NamesState
 
 ENV_STAGE: Final = "POSTHASTE_STAGE"
 DEFAULT_STAGE: Final = "dev"
@@ -188,6 +189,12 @@ class OperatedDeployment:
 
         client = self.client("dynamodb")
         return Dynamo(client, sleep=clock.sleep, audit_days=self.audit_days(), homes=self.homes())
+
+    def names(self, clock: Clock) -> "NamesState":
+        """Return which names of addresses are stored; NotFound if there is no such deployment."""
+        from shared.adapters.dynamo.recipients.stored_names import read_state  # noqa: PLC0415 - see above
+
+        return read_state(self.dynamo(clock), self.table())
 
     def who(self) -> str:
         """Return who asks, as AWS knows the identity: its ARN."""

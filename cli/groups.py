@@ -48,6 +48,8 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "audit": "Show an audit log: of an account, or what operators did to the deployment as a whole "
         "(rates, pauses, queues).",
         "erase": "Erase a person's data in all accounts. You can repeat and interrupt it at any time.",
+        "rehash": "Move stored hashes of addresses to the latest key. You can interrupt it at any time; repeat it to "
+        "continue.",
     },
     "Operate a deployment: sending": {
         "job": "Jobs of all accounts: find and stop them, without an API key.",

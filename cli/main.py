@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         notifier_changes,
         notifiers,
         queues,
+        rehashing,
         stopping,
         switches,
     )
@@ -61,7 +62,8 @@ else:
     (spool,) = lazy("cli.notifier", "commands")
     accounts, audit, credentials, erasing = lazy("cli.operating", "accounts", "audit", "credentials", "erasing")
     logs, members, notifier_changes = lazy("cli.operating", "logs", "members", "notifier_changes")
-    notifiers, queues, stopping, switches = lazy("cli.operating", "notifiers", "queues", "stopping", "switches")
+    notifiers, queues, rehashing = lazy("cli.operating", "notifiers", "queues", "rehashing")
+    stopping, switches = lazy("cli.operating", "stopping", "switches")
     (relay,) = lazy("cli.relay", "command")
     (identities,) = lazy("cli.senders", "identities")
     approving, batches, campaigns, templates = lazy("cli.sending", "approving", "batches", "campaigns", "templates")
@@ -237,6 +239,7 @@ COMMANDS: Final[Mapping[str, Source]] = {
     "relay": lambda: relay.relay,
     "audit": lambda: audit.show,
     "erase": lambda: erasing.erase,
+    "rehash": lambda: rehashing.rehash,
     "pause": lambda: switches.pause,
     "resume": lambda: switches.resume,
     "rate": lambda: switches.rate_app,

@@ -92,6 +92,9 @@ class Arns:
     def _link_keys(self) -> str:
         return self._secret(f"{contracts.unsubscribe_secret_name(self._deployment.stage)}-??????")
 
+    def _address_keys(self) -> str:
+        return self._secret(f"{contracts.addresses_secret_name(self._deployment.stage)}-??????")
+
     def _secret(self, name: str) -> str:
         return self._stack.format_arn(
             service="secretsmanager", resource="secret", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME

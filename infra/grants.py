@@ -6,6 +6,7 @@ from aws_cdk.aws_dynamodb import Table
 
 from infra.arns import LOGS, Arns, identity_rights
 from infra.building.function import Function
+from infra.functions.buttons import ButtonsConstruct
 from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED, ConsoleConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
@@ -35,6 +36,8 @@ OLD_PLACES: Final = ("K#*", "ACCOUNTS", *OLD_AUDIT)
 """Partitions of `records` with API keys, the list of accounts, and audit logs of a stage that is older than the tables
 `identities` and `audit`. Its accounts and senders are in partitions that functions do write, so they count no more once
 they have been moved."""
+IDENTITIES: Final = ("A#*", "ACCOUNTS", "K#*", "SYS")
+"""Partitions of accounts, their API keys and their lists, and of the mark that they have been moved."""
 SWITCHED: Final = ("P#*", "SYS")
 """Partitions of `ops` with what pauses and slows credentials, and with the names of all."""
 DELETE: Final = ("s3:DeleteObject", "s3:DeleteObjectVersion")
@@ -74,6 +77,7 @@ class Grants(Arns):
             sender.allow("secretsmanager:GetSecretValue", on=[self._secret(f"{own}-??????")])
         if any(c.offers_links for c in carried(lane.credential.channel)):
             sender.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
+        self._name(sender)
         if EMAIL in carried(lane.credential.channel):  # whose mails are they that have waited?
             identities = [self._storage.identities.table_arn]
             sender.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=identities, partitions=("A#*", "SYS"))
@@ -96,6 +100,7 @@ class Grants(Arns):
         serve.allow("s3:DeleteObject", on=self._storage.objects(contracts.MAIL_CONTENTS))
         serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._link_keys()])
+        self._name(serve)
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         self._identities(serve)
 
@@ -149,6 +154,7 @@ class Grants(Arns):
         serve.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS", "A#*"))
         serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", on=[console.people.table_arn])
         serve.allow("secretsmanager:GetSecretValue", on=[self._console_key()])
+        self._name(serve)
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         serve.allow("sqs:SendMessage", on=[x.work.queue.queue_arn for x in (schedules, lists, exports)])
         serve.allow("s3:GetObject", on=self._storage.objects(EXPORTS))
@@ -180,26 +186,52 @@ class Grants(Arns):
             serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", "dynamodb:Scan", on=[people])
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         stage = self._deployment.stage
+        self._redrive(serve, dispatch, hooks)
+        serve.allow("cloudformation:ListStackResources", on=self._stacks())
+        own = self._secret(contracts.secret_name(stage, "*"))
+        serve.allow("secretsmanager:PutSecretValue", "secretsmanager:DescribeSecret", on=[own])
+        verifying = self._secret(contracts.webhook_secret_name(stage, "*"))
+        serve.allow("secretsmanager:PutSecretValue", "secretsmanager:CreateSecret", on=[verifying])
+        serve.allow("cloudwatch:GetMetricData", on=["*"])
+        self._erase(serve)
+        self._name(serve)
+        return serve
+
+    def buttons(
+        self, buttons: ButtonsConstruct, console: ConsoleConstruct, dispatch: Dispatch, hooks: HooksConstruct
+    ) -> None:
+        """Let the console call what does what operators press: keys, accounts, limits and redrives, and no more.
+
+        Args:
+            dispatch: as of `operators`, like `hooks`.
+        """
+        serve = buttons.serve
+        console.serve.allow("lambda:InvokeFunction", on=[serve.function.function_arn])
+        serve.allow("dynamodb:GetItem", "dynamodb:Query", on=[console.people.table_arn])
+        serve.allow(*READ, on=[self._storage.identities.table_arn])
+        serve.allow(*CHANGE, "dynamodb:DeleteItem", on=[self._storage.identities.table_arn], partitions=IDENTITIES)
+        serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
+        written = (*IDENTITIES, "USE#*")
+        serve.allow(*CHANGE, "dynamodb:DeleteItem", on=[self._storage.records.table_arn], partitions=written)
+        self._log(serve)
+        self._redrive(serve, dispatch, hooks)
+
+    def _redrive(self, serve: Function, dispatch: Dispatch, hooks: HooksConstruct) -> None:
+        """Let operators see what is dead and why, and have it worked on again."""
+        stage = self._deployment.stage
         work = [self._queue(f"{contracts.prefix(stage)}-{name}") for name in contracts.WORK_QUEUES]
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[*work, self._lanes()])
         serve.allow(*CONSUME, on=[self._queue(name) for name in contracts.dead_queue_names(stage)])
         again = (dispatch.plan, dispatch.log, dispatch.sweep, hooks.gather)
         serve.allow("lambda:InvokeFunction", on=[x.function.function_arn for x in again])
         serve.allow("lambda:GetFunctionConfiguration", on=[self._functions()])
+        serve.allow("lambda:ListEventSourceMappings", on=["*"])
         serve.allow("logs:FilterLogEvents", on=self._log_groups())
-        serve.allow("cloudformation:ListStackResources", on=self._stacks())
         serve.allow(
             "dynamodb:GetRecords",
             "dynamodb:GetShardIterator",
             on=[self._stream(self._storage.records), self._stream(self._storage.ops)],
         )
-        own = self._secret(contracts.secret_name(stage, "*"))
-        serve.allow("secretsmanager:PutSecretValue", "secretsmanager:DescribeSecret", on=[own])
-        verifying = self._secret(contracts.webhook_secret_name(stage, "*"))
-        serve.allow("secretsmanager:PutSecretValue", "secretsmanager:CreateSecret", on=[verifying])
-        serve.allow("lambda:ListEventSourceMappings", "cloudwatch:GetMetricData", on=["*"])
-        self._erase(serve)
-        return serve
 
     def _erase(self, serve: Function) -> None:
         """Let operators erase a person, whose data may be in any row and file; what they delete may be many rows."""
@@ -233,6 +265,7 @@ class Grants(Arns):
             function.allow(*READ, *CHANGE, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
             function.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
             function.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
+            self._name(function)
         for function in (dispatch.plan, dispatch.log, dispatch.sweep):  # of jobs that they stop
             self._log(function)
         for function in (dispatch.plan, dispatch.sweep):  # whose job is it that starts?
@@ -270,6 +303,7 @@ class Grants(Arns):
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
         run.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
         self._read_limits(run)
+        self._name(run)
         self._log(run)  # of notices that nobody collected
         run.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         run.allow("sqs:SendMessage", on=[notices.dead.queue.queue_arn])
@@ -286,6 +320,10 @@ class Grants(Arns):
         sweep.allow("dynamodb:Query", on=[self._storage.identities.table_arn], partitions=("ACCOUNTS",))
         if self._storage.copies is not None:  # it puts copies, and no function reads them
             sweep.allow("s3:PutObject", on=[self._storage.copies.bucket.arn_for_objects(f"{SEALED}*")])
+
+    def _name(self, function: Function) -> None:
+        """Let a function look for addresses in suppressions, whose names are keyed."""
+        function.allow("secretsmanager:GetSecretValue", on=[self._address_keys()])
 
     def _read_limits(self, function: Function) -> None:
         """Let a function that accepts messages read what their accounts may spend."""
@@ -305,6 +343,7 @@ class Grants(Arns):
         ingest.allow(*CONSUME, on=[queue])
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
         ingest.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
+        self._name(ingest)
         ingest.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(UPLOADS))
         ingest.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
@@ -379,6 +418,7 @@ class Grants(Arns):
             take.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[table.table_arn])  # runs that begin at once
         take.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         self._read_limits(take)
+        self._name(take)
         self._log(take)  # of limits that its runs reach
         take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
@@ -400,6 +440,7 @@ class Grants(Arns):
         make.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
         make.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         self._log(make)  # of limits that digests reach
+        self._name(make)
         make.allow("s3:PutObject", on=self._storage.objects(contracts.CONTENTS))
         make.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         make.allow("sqs:SendMessage", on=[digest.work.dead.queue.queue_arn])
@@ -437,16 +478,17 @@ class Grants(Arns):
         for function in (serve, call):
             function.allow("secretsmanager:GetSecretValue", on=[self._hook_key()])
 
-    def refuse_old_places(self, receive: Function, operate: Function) -> None:
+    def refuse_old_places(self, receive: Function, *operate: Function) -> None:
         """Let no function write where identities and audit logs were before they had tables of their own.
 
         They are read there until they have been moved, and for a rollback they stay there. So what operators change
         is changed in both places. Of audit logs they add entries only.
         """
         for construct in self._stack.node.find_all():
-            if isinstance(construct, Function) and construct not in (receive, operate):  # the first has no right there
+            if isinstance(construct, Function) and construct not in (receive, *operate):  # the first has no right there
                 construct.refuse(*WRITE, on=[self._storage.records.table_arn], partitions=OLD_PLACES)
-        operate.refuse(*WRITE[1:], on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
+        for function in operate:
+            function.refuse(*WRITE[1:], on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
 
     def key(self, schedules: SchedulesConstruct) -> None:
         """Let everything that reads or writes use the customer's key, where there is one."""

@@ -60,12 +60,57 @@ STACK: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 STAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 OF_LANES: Final = re.compile(r"-lane(?:-|$)")
 """In a stage's name: its queues would have names of another stage's lanes."""
-KMS_KEY: Final = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[A-Za-z0-9-]{1,64}")
 MAX_BACKUPS: Final = 35
 """Days of DynamoDB's point-in-time recovery."""
 EMAIL: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,63}")
 MAX_EMAIL: Final = 254
 """RFC 5321's limit of a path, less its brackets."""
+
+
+MAX_TAGS: Final = 40
+"""IAM, SQS and others take 50 tags of a resource; CloudFormation and the library add some."""
+TAG: Final = re.compile(r"[A-Za-z0-9_.:/=+@ -]{0,256}")
+"""The characters that every service takes: Lambda's, IAM's and SQS's sets differ."""
+MAX_TAG_KEY: Final = 128
+
+
+def _tag_key(value: str) -> str:
+    if not 0 < len(value) <= MAX_TAG_KEY or not TAG.fullmatch(value) or value.lower().startswith(("aws:", "cdk:")):
+        raise ValueError(f"{value!r} is no key of a tag: 1 to {MAX_TAG_KEY} of A-Z a-z 0-9 _.:/=+@ - and spaces")
+    return value
+
+
+def _tag_value(value: str) -> str:
+    if not TAG.fullmatch(value):
+        raise ValueError(f"{value!r} is no value of a tag: up to 256 of A-Z a-z 0-9 _.:/=+@ - and spaces")
+    return value
+
+
+TagKey = Annotated[str, AfterValidator(_tag_key)]
+TagValue = Annotated[str, AfterValidator(_tag_value)]
+
+
+def _arn_of(service: str, rest: str, what: str) -> AfterValidator:
+    """Let a text be empty, or an ARN.
+
+    Args:
+        service: with what follows it up to the account: `kms:[a-z0-9-]+`.
+        rest: a pattern of what follows the account.
+        what: it is, for the error.
+    """
+    arn = re.compile(rf"arn:aws[a-z-]*:{service}:(?:\d{{12}}|aws):{rest}")
+
+    def check(value: str) -> str:
+        if value and not arn.fullmatch(value):
+            raise ValueError(f"{value!r} is not the ARN of {what}")
+        return value
+
+    return AfterValidator(check)
+
+
+KeyArn = Annotated[str, _arn_of("kms:[a-z0-9-]+", "key/[A-Za-z0-9-]{1,64}", "a key (aliases are not taken)")]
+PolicyArn = Annotated[str, _arn_of("iam:", r"policy/[\w+=,.@/-]{1,512}", "a managed policy")]
+TopicArn = Annotated[str, _arn_of("sns:[a-z0-9-]+", "[A-Za-z0-9_-]{1,256}", "a standard topic")]
 
 
 class _Model(BaseModel):
@@ -259,6 +304,28 @@ Most = Annotated[int, Field(ge=0, le=10**12)]
 """The most messages of a day."""
 
 
+Units = Annotated[int, Field(ge=1, le=1_000_000)]
+"""Of DynamoDB's capacity, a second."""
+Bounds = Annotated[list[Units], Field(min_length=2, max_length=2)]
+"""The least and the most."""
+
+
+class CapacityFields(_Model):
+    """The provisioned capacity of the table `records`. `use`: percent in use at which scaling aims."""
+
+    writes: Bounds
+    reads: Bounds
+    use: Annotated[int, Field(ge=20, le=90)] = 70
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        for name in ("writes", "reads"):
+            least, most = getattr(self, name)
+            if least > most:
+                raise ValueError(f"{name}: {least} is the least, and more than {most}")
+        return self
+
+
 class LimitFields(_Model):
     """The limits of a UTC day of accounts for which operators have set no others."""
 
@@ -318,10 +385,11 @@ class ConsoleFields(_Model):
     provider: Literal["github", "openid"] = GITHUB
     client_id: Annotated[str, Field(min_length=1, max_length=200)]
     allowed: Allowed = Field(default_factory=Allowed)
-    roles: dict[str, Literal["operator"]] = Field(default_factory=dict)
+    roles: dict[str, Literal["operator", "key-admin"]] = Field(default_factory=dict)
     base_url: str = ""
     inbox: str = ""
     own_accounts: bool = True
+    buttons: bool = False
     issuer: Annotated[str, Field(max_length=500)] = ""
     groups_claim: Annotated[str, Field(max_length=200)] = ""
     name: Annotated[str, Field(max_length=40)] = ""
@@ -415,20 +483,18 @@ class Posthaste(_Model):
     domain: DomainFields | None = None
     reserved: Literal["auto", "none"] = "auto"
     small_jobs_apart: bool = False
+    capacity: CapacityFields | None = None
     webhooks_at_once: Annotated[int, Field(ge=0, le=500)] = 0
     alarm_email: str = ""
-    kms_key_arn: str = ""
+    alarm_topic_arn: TopicArn = ""
+    kms_key_arn: KeyArn = ""
+    permissions_boundary_arn: PolicyArn = ""
+    tags: Annotated[dict[TagKey, TagValue], Field(max_length=MAX_TAGS)] = Field(default_factory=dict)
+    tracing: bool = False
     operators_mfa: bool = False
     console: ConsoleFields | None = None
     limits: LimitFields = Field(default_factory=LimitFields)
     prices: PriceFields = Field(default_factory=PriceFields)
-
-    @field_validator("kms_key_arn")
-    @classmethod
-    def _kms_key_arn(cls, value: str) -> str:
-        if value and not KMS_KEY.fullmatch(value):
-            raise ValueError(f"{value!r} is not the ARN of a key (aliases are not taken)")
-        return value
 
     @field_validator("alarm_email")
     @classmethod
@@ -461,11 +527,17 @@ class Posthaste(_Model):
         for channel in self.routing.keys() - self.routes.keys():
             raise ValueError(f"routing names channel {channel!r}, which has no route")
         self._check_retired()
+        self._check_excluded()
+        return self
+
+    def _check_excluded(self) -> None:
+        """Refuse settings of which one leaves no sense to the other."""
         if self.domain is not None and self.public_url:
             raise ValueError("public_url: domain.name is the public address; leave one of them out")
+        if self.alarm_email and self.alarm_topic_arn:
+            raise ValueError("alarm_email: your own topic (alarm_topic_arn) has its own subscribers; leave one out")
         if self.webhooks_at_once and self.reserved == "none":
             raise ValueError('webhooks_at_once is reserved concurrency, and reserved is "none"')
-        return self
 
     def _check_routes(self, channels: Mapping[str, str]) -> None:
         """Check that each route names credentials of its channel, once each. `channels`: by id of a credential."""

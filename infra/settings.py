@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from infra.schema import (
     MAX_BACKUPS,
     MIN_WORKERS,
+    CapacityFields,
     ConsoleFields,
     CredentialFields,
     LimitFields,
@@ -70,6 +71,21 @@ class ApiDomain:
 
 
 @dataclass(frozen=True, slots=True)
+class Capacity:
+    """The provisioned capacity of the table `records`, in units a second.
+
+    Attributes:
+        writes: the least and the most.
+        reads: likewise.
+        use: percent in use at which scaling aims.
+    """
+
+    writes: tuple[int, int]
+    reads: tuple[int, int]
+    use: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeploymentSettings:
     """Everything that decides what is synthesised.
 
@@ -79,8 +95,12 @@ class DeploymentSettings:
         reserved: whether lanes reserve their workers' concurrency.
         logs_days: retention of every log group.
         alarm_email: address that gets alarms; empty: there is no subscription.
+        alarm_topic_arn: the operators' own topic of alarms; empty: the stack makes one.
         stacks: credential → the nested stack with its lane; the lanes of others are in the stack itself.
         kms_key_arn: the customer's key of tables, bucket, queues and credentials' secrets; empty: AWS' own keys.
+        permissions_boundary_arn: the policy that bounds every role; empty: none does.
+        tags: of every resource that can have tags.
+        tracing: whether X-Ray traces the functions.
         operators_mfa: whether operators' policies grant only sessions that began with a second factor.
         uploads_days: after which uploaded files are deleted.
         backups_days: for which the tables can be restored to any second.
@@ -88,6 +108,7 @@ class DeploymentSettings:
         bytecode: whether the functions' code is compiled.
         console: who may sign in to the console; None: there is no console.
         domain: the API's own name; None: it has that of API Gateway.
+        capacity: of the table `records`; None: on demand.
     """
 
     target: DeployTarget
@@ -95,8 +116,12 @@ class DeploymentSettings:
     reserved: bool
     logs_days: int
     alarm_email: str = ""
+    alarm_topic_arn: str = ""
     stacks: Mapping[str, str] = field(default_factory=dict)
     kms_key_arn: str = ""
+    permissions_boundary_arn: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    tracing: bool = False
     operators_mfa: bool = False
     uploads_days: int = 7
     backups_days: int = MAX_BACKUPS
@@ -104,6 +129,7 @@ class DeploymentSettings:
     bytecode: bool = True
     console: ConsoleSettings | None = None
     domain: ApiDomain | None = None
+    capacity: Capacity | None = None
 
     @property
     def stage(self) -> str:
@@ -215,8 +241,12 @@ def read(
         reserved,
         parsed.retention.logs_days,
         parsed.alarm_email,
+        parsed.alarm_topic_arn,
         stacks,
         kms_key_arn=parsed.kms_key_arn,
+        permissions_boundary_arn=parsed.permissions_boundary_arn,
+        tags=parsed.tags,
+        tracing=parsed.tracing and place is DeployTarget.AWS,
         operators_mfa=parsed.operators_mfa,
         uploads_days=parsed.retention.uploads_days,
         backups_days=parsed.retention.backups_days,
@@ -224,9 +254,18 @@ def read(
         bytecode=_switch("bytecode", bytecode),
         console=_console(parsed.console, place),
         domain=ApiDomain(**parsed.domain.model_dump()) if parsed.domain else None,
+        capacity=_capacity(parsed.capacity),
     )
     _check_limits(deployment)
     return deployment
+
+
+def _capacity(parsed: CapacityFields | None) -> Capacity | None:
+    """Return the capacity of the table `records`; None: on demand."""
+    if parsed is None:
+        return None
+    (write, writes), (read, reads) = parsed.writes, parsed.reads
+    return Capacity((write, writes), (read, reads), parsed.use)
 
 
 def _check_local(parsed: Posthaste) -> None:
@@ -235,6 +274,8 @@ def _check_local(parsed: Posthaste) -> None:
         raise SettingsError("kms_key_arn: the local cloud has no KMS")
     if parsed.domain:
         raise SettingsError("domain: the local cloud has no certificates")
+    if parsed.capacity:
+        raise SettingsError("capacity: the local cloud's tables have none")
     if parsed.webhooks_at_once:
         raise SettingsError("webhooks_at_once: the local cloud's functions have no addresses")
 
@@ -254,6 +295,7 @@ def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettin
         base_url=_url("console.base_url", parsed.base_url, place),
         inbox=_url("console.inbox", parsed.inbox, place),
         own_accounts=parsed.own_accounts,
+        buttons=parsed.buttons,
         issuer=parsed.issuer if _url("console.issuer", parsed.issuer, place) else "",
         groups_claim=parsed.groups_claim or "groups",
         name=parsed.shown,
@@ -300,6 +342,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         archive_days=parsed.retention.archive_days,
         small_jobs_apart=parsed.small_jobs_apart,
         webhooks_at_once=parsed.webhooks_at_once,
+        writes_most=parsed.capacity.writes[1] if parsed.capacity else 0,
         max_key_days=parsed.max_key_days,
         limits=_limits(parsed.limits),
         prices=_prices(parsed.prices),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import Final
 
 from aws_cdk import (
     Annotations,
@@ -17,9 +18,11 @@ from constructs import Construct
 
 from infra.building import bundling
 from infra.building.function import Function
+from infra.building.governance import govern
 from infra.crowds import refuse_crowded
 from infra.functions import workers
 from infra.functions.api import Api
+from infra.functions.buttons import ButtonsConstruct
 from infra.functions.console import ConsoleConstruct, people_environment
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
@@ -30,12 +33,15 @@ from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import WebhooksConstruct
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
-from infra.resources.keys import HookKey, LinkKeys
+from infra.resources.keys import make_keys
 from infra.resources.queue import ExpressQueue
 from infra.resources.storage import ARCHIVE, Storage
 from infra.settings import DeploymentSettings
 from shared import contracts
 from shared.providers.needs import needs_of, topic_output
+
+OPERATE: Final = "/operate"
+"""The stack of what operators call among the stacks of lanes, none of whose names has a slash."""
 
 
 class PosthasteStack(Stack):
@@ -58,8 +64,7 @@ class PosthasteStack(Stack):
         lists = workers.lists(self, deployment)
         inbox = workers.inbox(self, deployment)
         digest = workers.digest(self, deployment)
-        LinkKeys(self, "LinkKeys", deployment=deployment)
-        HookKey(self, "HookKey", deployment=deployment)
+        make_keys(self, deployment)
         self._homes: dict[str, tuple[Construct, Code]] = {"": (self, code)}
         lanes = [self._lane(deployment, c) for c in deployment.credentials]
         environment = self._environment(deployment, storage, feedback, lanes[-1])
@@ -105,8 +110,7 @@ class PosthasteStack(Stack):
         grants.webhooks(feedback, webhooks.receive)
         grants.dispatch(feedback, dispatch)
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
-        due = schedules.serve(code, environment)
-        grants.schedules(schedules, api.serve, due, dispatch)
+        grants.schedules(schedules, api.serve, schedules.serve(code, environment), dispatch)
         notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
         grants.notices(notices)
         grants.digest(digest, api.serve, digest.serve(code, told))
@@ -122,20 +126,14 @@ class PosthasteStack(Stack):
         operators = grants.operators(
             self._operators(deployment, environment, storage, api, dispatch, hooks), dispatch, hooks
         )
-        grants.console(
-            self._console(
-                deployment,
-                code,
-                {**environment, **schedules.environment, **lists.environment, **exports.environment},
-                storage,
-                api,
-            ),
-            schedules,
-            hooks,
-            digest,
-            lists,
-            exports,
+        console = self._console(
+            deployment,
+            code,
+            {**environment, **schedules.environment, **lists.environment, **exports.environment},
+            storage,
+            api,
         )
+        grants.console(console, schedules, hooks, digest, lists, exports)
         if not deployment.local:
             Monitoring(
                 self,
@@ -148,12 +146,17 @@ class PosthasteStack(Stack):
                 hooks=hooks,
                 api=api,
                 webhooks=webhooks,
+                storage=storage,
             )
-        grants.refuse_old_places(webhooks.receive, operators)
+        grants.refuse_old_places(
+            webhooks.receive,
+            operators,
+            *self._buttons(grants, deployment, environment, storage, console, dispatch, hooks),
+        )
         grants.key(schedules)
         self._outputs(api, webhooks, environment, deployment.settings.audit_days)
         refuse_crowded(self, deployment)
-        self._advise(deployment)
+        self._finish(deployment)
 
     def _events(self, deployment: DeploymentSettings, feedback: Feedback) -> None:
         """Create what brings events of AWS services in this region to the feedback queue."""
@@ -168,10 +171,11 @@ class PosthasteStack(Stack):
             )
             CfnOutput(self, topic_output(topic), value=made.topic.topic_arn)
 
-    def _advise(self, deployment: DeploymentSettings) -> None:
-        """Say what the lanes reserve, and check the templates by the rules of cdk-nag; not on the local cloud."""
+    def _finish(self, deployment: DeploymentSettings) -> None:
+        """Apply the organization's rules, say what lanes reserve, and check by cdk-nag; not on the local cloud."""
         if deployment.local:
             return
+        govern(self, deployment)
         if deployment.reserved:
             Annotations.of(self).add_info_v2(
                 "posthaste:reserved",
@@ -237,6 +241,12 @@ class PosthasteStack(Stack):
             ops=storage.ops,
         )
 
+    def _operate(self, deployment: DeploymentSettings) -> tuple[Construct, Code]:
+        """Return the stack of what operators call, with its asset."""
+        if OPERATE not in self._homes:
+            self._homes[OPERATE] = self._nested(deployment, "Operate", "operators' function and policies")
+        return self._homes[OPERATE]
+
     def _operators(
         self,
         deployment: DeploymentSettings,
@@ -253,7 +263,7 @@ class PosthasteStack(Stack):
             dispatch: the construct of the sweeper.
             hooks: the construct of the function that gathers.
         """
-        home, code = self._nested(deployment, "Operate", "operators' function and policies")
+        home, code = self._operate(deployment)
         return OperatorsConstruct(
             home,
             "Operators",
@@ -264,6 +274,33 @@ class PosthasteStack(Stack):
             sweep=dispatch.sweep,
             gather=hooks.gather,
         )
+
+    def _buttons(
+        self,
+        grants: Grants,
+        deployment: DeploymentSettings,
+        environment: Mapping[str, str],
+        storage: Storage,
+        console: ConsoleConstruct | None,
+        dispatch: Dispatch,
+        hooks: HooksConstruct,
+    ) -> list[Function]:
+        """Create what does what operators press in the console; none if the settings have no buttons."""
+        if deployment.console is None or console is None or not deployment.console.buttons:
+            return []
+        home, code = self._operate(deployment)
+        made = ButtonsConstruct(
+            home,
+            "Buttons",
+            deployment=deployment,
+            code=code,
+            environment={**environment, **people_environment(deployment.console, storage.people)},
+            console=console,
+            sweep=dispatch.sweep,
+            gather=hooks.gather,
+        )
+        grants.buttons(made, console, dispatch, hooks)
+        return [made.serve]
 
     def _console(
         self, deployment: DeploymentSettings, code: Code, environment: Mapping[str, str], storage: Storage, api: Api

@@ -7,11 +7,12 @@ a request object for each signature, at ten times the price; a test holds the tw
 import hashlib
 import hmac
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 
 EMPTY_HASH: Final = hashlib.sha256(b"").hexdigest()
 """Of a request without a body."""

@@ -18,6 +18,7 @@ from infra.local.paths import ROOT
 PROOFS: Final = {
     "model": "every state of small worlds, then each rule left out",
     "pace": "every rate, while workers stall and die",
+    "quota-days": "forty days of quotas and of a warm-up, while workers die",
     "crash": "a process killed at each of its calls",
     "chaos": "a storm on a local cloud",
     "kill": "senders killed on a local cloud",

@@ -2,11 +2,12 @@
 
 Assumed:
 
-- A batch is 1,000 messages to a lane of 1,000 a second with two workers. Each message has one event (delivered).
-- Batched feedback comes in posts of 100 events, and the tracker takes ten posts at once.
+- A batch is 1,000 messages to a lane of 1,000 or 20 a second with two workers. Each message has one event (delivered),
+  by SES two (send, delivery).
+- Batched feedback comes in posts of 100 events, and the tracker takes ten posts at once; on a slow lane, one.
 - With one post per event, the tracker takes a hundred events of two chunks at once, of the 500 that it may take. Its
-  five pollers collect for five seconds each, so that is 100 events a second. The changes are folded at once (the
-  stream's window of a second).
+  five pollers collect for five seconds each, so that is 100 events a second; on a slow lane, 20. The changes are folded
+  at once (the stream's window of a second).
 - A function takes 6 ms per AWS call, and 5 ms besides.
 - A sender is billed for as long as its lane's rate asks for, with both workers busy all the time.
 - An invocation logs a line for people and one of figures; the API logs only the first. A test holds the sizes
@@ -21,14 +22,16 @@ apart, because each deployment decides how long it keeps jobs. Not counted: idle
 the provider's own fee.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from math import ceil
 from typing import Final
 
 from benchmarks.rig import prices, scenarios
 from benchmarks.rig.meter import Tally
 from benchmarks.rig.world import World, world
+from shared.contracts import ProviderEvent
 from shared.domain.lanes.pacing import SHARE
 
 MESSAGES: Final = 1000
@@ -39,17 +42,19 @@ ROW_SECONDS: Final = 60e-6
 """The ingest reads a million rows in a minute."""
 CHUNK: Final = 500
 RATE: Final = 1000.0
+SLOW_RATE: Final = 20.0
 WORKERS: Final = 2
 POST_EVENTS: Final = 100
-TRACK_POSTS: Final = 10
-TRACK_SINGLES: Final = 100
+TRACK_POSTS: Final = {RATE: 10, SLOW_RATE: 1}
+TRACK_SINGLES: Final = {RATE: 100, SLOW_RATE: 20}
+"""By rate: posts of a hundred events, and posts of one, that the tracker takes at once."""
 RECEIVED: Final = 10
 """Messages that SQS gives out, or deletes, in a request."""
 CALL_SECONDS: Final = 0.006
 BASE_SECONDS: Final = 0.005
 MEMORY_GB: Final = 0.5
-SENDER_GB: Final = 1.0
-"""infra/functions/lane.py, FAST_MB: the memory of a lane of more than 250 messages a second and worker."""
+SENDER_GB: Final = {RATE: 1.0, SLOW_RATE: MEMORY_GB}
+"""infra/functions/lane.py, FAST_MB and SLOW_MB: a lane of more than 250 messages a second and worker has the first."""
 API_GB: Final = 1.0
 """infra/functions/api.py, MEMORY_MB."""
 API_LINES: Final = 380
@@ -65,6 +70,8 @@ ACCESS_BYTES: Final = 180
 MONTH_SECONDS: Final = 730 * 3600
 WIRE_BYTES: Final = 450
 EVENT_BYTES: Final = 240
+SNS_BYTES: Final = 3000
+"""Of a notification of SNS with an event of SES."""
 GB: Final = 1e9
 
 
@@ -72,11 +79,38 @@ Stored = Mapping[tuple[str, str, str], tuple[int, int]]
 """As `World.stored` returns it."""
 
 
+class Way(Enum):
+    """How providers' events come in."""
+
+    NONE = "none"
+    BATCHED = "batched posts"
+    POSTS = "a post each"
+    OWN = "a post each, to the own address"
+    TOPIC = "SES in this region"
+    SNS = "SES in another region"
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The events about each message, in their order."""
+        if self is Way.NONE:
+            return ()
+        return ("accepted", "delivered") if self in (Way.TOPIC, Way.SNS) else ("delivered",)
+
+
 @dataclass(slots=True)
 class Bill:
-    """Dollars per million messages by what they are paid for. `kept`: for what is stored until it expires, apart."""
+    """Dollars per million messages by what they are paid for. `kept`: for what is stored until it expires, apart.
 
-    name: str
+    Attributes:
+        shape: of the messages.
+        way: of their events.
+        rate: how many come at once, in words.
+        messages: of which the amounts are.
+    """
+
+    shape: str
+    way: Way = Way.NONE
+    rate: str = ""
     messages: int = MESSAGES
     lines: dict[str, float] = field(default_factory=dict)
     kept: float = 0.0
@@ -91,6 +125,11 @@ class Bill:
         new = [found for key, found in w.stored().items() if key not in before]
         months = sum(size * (until - now) for size, until in new) / GB / MONTH_SECONDS
         self.kept += months * (prices.STORED_GB + prices.PITR_GB) * prices.MILLION / self.messages
+
+    @property
+    def name(self) -> str:
+        """The shape, its rate and its events."""
+        return f"{self.shape}, {self.rate}, {self.way.value}"
 
     @property
     def total(self) -> float:
@@ -130,10 +169,10 @@ def received(bill: Bill, messages: float, per_receive: int, size: int, *, fair: 
     bill.add("SQS", requests * (prices.SQS_REQUEST + (prices.SQS_FAIR if fair else 0)))
 
 
-def bill(name: str, *, body: int, per_call: int, batched: bool) -> Bill:
+def bill(shape: str, *, body: int, per_call: int, way: Way, rate: float = RATE) -> Bill:
     """Send a thousand messages through the metered engine, with their feedback, and write the bill."""
-    out = Bill(name)
-    with world(rate=max(RATE, SHARE * per_call), per_call=per_call) as w:
+    out = Bill(shape, way, f"{rate:,.0f} a second")
+    with world(rate=max(rate, SHARE * per_call if rate == RATE else rate), per_call=per_call) as w:
         scenarios.warm(w)
         calls, sent, before = w.wire.calls, w.wire.sent, w.stored()
         job, tally = scenarios.batch(w, MESSAGES, body)
@@ -143,15 +182,15 @@ def bill(name: str, *, body: int, per_call: int, batched: bool) -> Bill:
         dynamo(out, tally)
         requested(out, 1)
         function(out, 1, 6, API_GB, lines=API_LINES)
-        _delivered(out, pointers, sent + calls * WIRE_BYTES)
-        (_batched if batched else _single)(out, w, job)
+        _delivered(out, pointers, sent + calls * WIRE_BYTES, rate)
+        _heard(out, w, job, rate)
     return out
 
 
-def campaign_bill(name: str, *, body: int) -> tuple[Bill, Tally]:
-    """Send a campaign, from its creation on, with feedback in batches; return its bill and what was counted before."""
-    out = Bill(name, CAMPAIGN)
-    with world(rate=RATE) as w:
+def campaign_bill(shape: str, *, body: int, way: Way, rate: float = RATE) -> tuple[Bill, Tally]:
+    """Send a campaign, from its creation on, with feedback; return its bill and what was counted before that."""
+    out = Bill(shape, way, f"{rate:,.0f} a second", CAMPAIGN)
+    with world(rate=rate) as w:
         scenarios.warm(w)
         calls, sent, before = w.wire.calls, w.wire.sent, w.stored()
         job, tally = scenarios.campaign(w, CAMPAIGN, body)
@@ -165,58 +204,78 @@ def campaign_bill(name: str, *, body: int) -> tuple[Bill, Tally]:
         function(out, 1, 0, MEMORY_GB, CAMPAIGN * ROW_SECONDS, lines=WORKER_LINES + LAMBDA_LINES)
         # The planner looks at the job that begins and at the one that ends.
         function(out, 2, 6, lines=WORKER_LINES + LAMBDA_LINES)
-        _delivered(out, -(-CAMPAIGN // CHUNK), sent + calls * WIRE_BYTES)
-        _batched(out, w, job)
+        _delivered(out, -(-CAMPAIGN // CHUNK), sent + calls * WIRE_BYTES, rate)
+        _heard(out, w, job, rate)
     return out, tally
 
 
-def _delivered(out: Bill, pointers: int, wire: int) -> None:
+def _delivered(out: Bill, pointers: int, wire: int, rate: float) -> None:
     """Add what senders, loggers, lanes and the wire to the provider cost; `wire`: bytes."""
-    function(out, pointers, 0, SENDER_GB, WORKERS * out.messages / RATE)
+    function(out, pointers, 0, SENDER_GB[rate], WORKERS * out.messages / rate)
     function(out, pointers, 6 * pointers, lines=WORKER_LINES + LAMBDA_LINES)
     received(out, pointers, 1, 100, fair=True)
     out.add("egress", wire / GB * prices.EGRESS_GB)
 
 
-def _batched(out: Bill, w: World, job: str) -> None:
-    """Posts of a hundred events, ten of them in an invocation of the tracker, each thousand folded at once."""
+def _heard(out: Bill, w: World, job: str, rate: float) -> None:
+    """Add the feedback about all messages."""
+    for kind in out.way.kinds:
+        (_batched if out.way is Way.BATCHED else _single)(out, w, job, rate, kind)
+
+
+def _batched(out: Bill, w: World, job: str, rate: float, kind: str) -> None:
+    """Posts of a hundred events, some of them in an invocation of the tracker, each thousand folded at once."""
     w.take()
     for chunk in range(out.messages // CHUNK):
-        posts = [scenarios.words(job, chunk, range(i, i + POST_EVENTS)) for i in range(0, CHUNK, POST_EVENTS)]
-        w.track(scenarios.lane_of(w, job, chunk), posts)
+        posts = [_words(job, chunk, range(i, i + POST_EVENTS), kind) for i in range(0, CHUNK, POST_EVENTS)]
+        together = TRACK_POSTS[rate]
+        for start in range(0, len(posts), together):
+            w.track(scenarios.lane_of(w, job, chunk), posts[start : start + together])
         if chunk % 2:
             w.log()
     tally = w.take()
     posts_made = out.messages // POST_EVENTS
     dynamo(out, tally)
     posted(out, posts_made, POST_EVENTS * EVENT_BYTES)
-    function(out, posts_made / TRACK_POSTS, tally.aws_calls)
+    function(out, posts_made / TRACK_POSTS[rate], tally.aws_calls)
 
 
-def _single(out: Bill, w: World, job: str) -> None:
-    """A post for every event, a hundred of them in each invocation of the tracker, folded together."""
+def _single(out: Bill, w: World, job: str, rate: float, kind: str) -> None:
+    """A post for every event, some in each invocation of the tracker, of two chunks and folded together."""
     w.take()
+    together = TRACK_SINGLES[rate]
     for chunk in (0, 1):
-        events = scenarios.words(job, chunk, range(TRACK_SINGLES // 2))
+        events = _words(job, chunk, range(together // 2), kind)
         w.track(scenarios.lane_of(w, job, chunk), [[e] for e in events])
     w.log()
     tally = w.take()
-    times = MESSAGES / TRACK_SINGLES
+    times = out.messages / together
     dynamo(out, tally, times)
-    posted(out, MESSAGES, EVENT_BYTES)
-    function(out, MESSAGES / TRACK_SINGLES, times * tally.aws_calls)
+    posted(out, out.messages, EVENT_BYTES)
+    function(out, times, times * tally.aws_calls)
+
+
+def _words(job: str, chunk: int, indices: range, kind: str) -> Sequence[ProviderEvent]:
+    return [replace(x, word=kind) for x in scenarios.words(job, chunk, indices)]
 
 
 def posted(out: Bill, posts: int, size: int, per_receive: int = RECEIVED) -> None:
-    """Add what the webhook's end costs: the request, the function, the queue in and out.
+    """Add what it costs that posts come in by the bill's way: the request, the function, the queue in and out.
 
     Args:
-        posts: requests of a provider.
+        posts: requests of a provider, or messages of its topic.
         size: of each in the queue, in bytes.
         per_receive: how many of them a request of the event source gets.
     """
-    requested(out, posts)
-    function(out, posts, posts, lines=EDGE_LINES)
+    if out.way is Way.TOPIC:  # the topic writes into the queue
+        out.add("SNS", posts * prices.SNS_PUBLISH)
+        size = SNS_BYTES
+    else:
+        if out.way is not Way.OWN:
+            requested(out, posts)
+        if out.way is Way.SNS:
+            out.add("SNS", posts * prices.SNS_HTTP)
+        function(out, posts, posts, lines=EDGE_LINES)
     out.add("SQS", posts * ceil(size / 65536) * prices.SQS_REQUEST)
     received(out, posts, per_receive, size)
 
@@ -225,28 +284,3 @@ def requested(out: Bill, requests: int) -> None:
     """Add requests at the HTTP API, with their lines in the access log."""
     out.add("API Gateway", requests * prices.HTTP_API_REQUEST)
     out.add("logs", requests * ACCESS_BYTES / GB * prices.LOG_GB)
-
-
-def table(bills: list[Bill]) -> str:
-    """Return the bills side by side."""
-    names = list(dict.fromkeys(n for b in bills for n in b.lines))
-    lines = [f"{'$ per million messages':<24}" + "".join(f"{b.name:>44}" for b in bills)]
-    lines += [f"{n:<24}" + "".join(f"{b.lines.get(n, 0):>44.3f}" for b in bills) for n in names]
-    lines.append(f"{'total':<24}" + "".join(f"{b.total:>44.3f}" for b in bills))
-    lines.append(f"{'storage until it expires':<24}" + "".join(f"{b.kept:>44.3f}" for b in bills))
-    return "\n".join(lines)
-
-
-def _kept(dollars: float) -> str:
-    """Return what is kept in as many figures as are the same in each run: random ids compress differently."""
-    return f"{dollars:.1f}" if dollars >= 1 else f"{dollars:.2f}"
-
-
-def markdown(bills: list[Bill]) -> str:
-    """Return the bills as a Markdown table."""
-    names = list(dict.fromkeys(n for b in bills for n in b.lines))
-    rows = ["| $ per million messages | " + " | ".join(b.name for b in bills) + " |", "|---" * (len(bills) + 1) + "|"]
-    rows += [f"| {n} | " + " | ".join(f"{b.lines.get(n, 0):.3f}" for b in bills) + " |" for n in names]
-    rows.append("| **total** | " + " | ".join(f"**{b.total:.2f}**" for b in bills) + " |")
-    rows.append("| storage until it expires | " + " | ".join(_kept(b.kept) for b in bills) + " |")
-    return "\n".join(rows)

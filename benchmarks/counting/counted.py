@@ -1,6 +1,6 @@
 """The rows that are counted: the same figures on every machine, so a miss is a defect."""
 
-from benchmarks.counting import cost, singles
+from benchmarks.counting import cost
 from benchmarks.rig import rows
 from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.scenarios import BODY, batch, lane_of, rate_of, warm, words
@@ -18,8 +18,6 @@ WORDS = 10
 TOGETHER = 10
 """Single messages that a function finds at once."""
 KILLS = 10
-SINGLE_GOALS = (22.0, 14.5, 29.0)
-"""Dollars of a million single messages: quiet, busy, and by SES."""
 TRACKERS = 10
 """Invocations of the tracker at once on AWS (`TRACK_WORKERS` in infra/functions/dispatch.py)."""
 
@@ -92,8 +90,8 @@ def scattered() -> list[Row]:
         if sum(job.counts["delivered"] for job in jobs if job is not None) != WORDS:
             raise RuntimeError("the words were not joined")
     return [
-        counted(named(rows.SCATTERED, "write units"), joined.wru / WORDS, 4, "WRU"),
-        counted(named(rows.SCATTERED, "AWS calls"), joined.aws_calls / WORDS, 1.5, "calls"),
+        counted(named(rows.SCATTERED, "write units"), joined.wru / WORDS, 2.5, "WRU"),
+        counted(named(rows.SCATTERED, "AWS calls"), joined.aws_calls / WORDS, 0.5, "calls"),
         counted(rows.SCATTERED_SPEED, TRACKERS * _speed(), 1000, "/s", more=True),
     ]
 
@@ -152,25 +150,3 @@ def killed() -> list[Row]:
     waits = sorted(k.seconds for some in kills.values() for k in some)
     slow = waits[-(-len(waits) * 95 // 100) - 1]
     return [*out, counted(named(rows.KILLED, "until all goes on, p95"), slow, GOAL, "s")]
-
-
-def costs() -> tuple[list[Row], list[cost.Bill]]:
-    """The bills of a million messages: each kind of mail with each kind of feedback."""
-    bills = []
-    out = []
-    for mail, body, per_call in (("2 KB bodies", 2000, 1), ("20 KB in calls of 50", 20_000, 50)):
-        for kind, goal in (("batched feedback", 0.50), ("one post per event", 2.70)):
-            bill = cost.bill(f"{mail}, {kind}", body=body, per_call=per_call, batched=kind.startswith("batched"))
-            bills.append(bill)
-            out.append(counted(named(rows.COST, f"{kind}, {mail}"), bill.total, goal, "$"))
-    bill, tally = cost.campaign_bill("campaign, 2 KB bodies, batched feedback", body=2000)
-    bills.append(bill)
-    out += [
-        counted(rows.CAMPAIGN_WRITES, tally.wru / cost.CAMPAIGN, 0.16, "WRU"),
-        counted(rows.CAMPAIGN_CALLS, tally.aws_calls / cost.CAMPAIGN, 0.06, "calls"),
-        counted(rows.CAMPAIGN_COST, bill.total, 0.60, "$"),
-    ]
-    for single, goal in zip(singles.bills(), SINGLE_GOALS, strict=True):
-        bills.append(single)
-        out.append(counted(named(rows.COST, single.name), single.total, goal, "$"))
-    return out, bills

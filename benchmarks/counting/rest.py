@@ -28,8 +28,8 @@ QUEUES_BESIDES: Final = 11
 """Queues that functions consume: feedback, due, lists, exports, inboxes, digests, three of webhooks to accounts, two of
 test keys."""
 SECRETS_OF_A_CREDENTIAL: Final = 2
-SECRETS_BESIDES: Final = 2
-"""For unsubscription links, and for webhooks to accounts."""
+SECRETS_BESIDES: Final = 3
+"""For unsubscription links, for webhooks to accounts, and for hashes of addresses."""
 ALARMED: Final = 80
 ALARMED_CREDENTIAL: Final = 7
 ALARMED_PROVIDER: Final = 9
@@ -145,7 +145,7 @@ def _third(w: World, x: _Idle) -> Tally:
 
 
 def _dollars(x: _Idle, tally: Tally) -> float:
-    bill = Bill(x.what, prices.MILLION)
+    bill = Bill(x.what, messages=prices.MILLION)
     dynamo(bill, tally)
     function(bill, 1, tally.aws_calls, x.gb, lines=WORKER_LINES + LAMBDA_LINES)
     return bill.total * MINUTES * x.runs

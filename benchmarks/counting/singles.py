@@ -23,6 +23,7 @@ from benchmarks.counting.cost import (
     WIRE_BYTES,
     WORKER_LINES,
     Bill,
+    Way,
     dynamo,
     function,
     posted,
@@ -46,30 +47,16 @@ PROVIDER_SECONDS: Final = 0.1
 POINTER_BYTES: Final = 100
 HOOKS_GB: Final = 1.0
 """infra/functions/hooks.py, GATHER_MB."""
-DELIVERED: Final = "delivered"
-SEND: Final = "accepted"
-"""The first event of SES about a message (`Send`)."""
 
 
-def bills() -> list[Bill]:
-    """Return the bills of single messages."""
-    return [
-        bill("single messages, quiet", count=1),
-        bill("single messages, busy", count=BUSY),
-        bill("single messages, quiet, SES by SNS", count=1, kinds=(SEND, DELIVERED), sns=True),
-    ]
-
-
-def bill(name: str, *, count: int, kinds: tuple[str, ...] = (DELIVERED,), sns: bool = False) -> Bill:
+def bill(way: Way, *, count: int) -> Bill:
     """Send single messages through the metered engine, with their feedback, and write the bill.
 
     Args:
         count: messages that functions find together; 1: each comes by itself.
-        kinds: of the events about each message, in their order.
-        sns: the events come by SNS.
     """
-    out = Bill(name, count)
     busy = count > 1
+    out = Bill("single message", way, "ten at a time" if busy else "by itself", count)
     with world(rate=RATE, spread=False) as w:
         warm(w)
         _warm_feedback(w)
@@ -81,12 +68,11 @@ def bill(name: str, *, count: int, kinds: tuple[str, ...] = (DELIVERED,), sns: b
         out.add("egress", (w.wire.sent - wire_bytes + WIRE_BYTES * (w.wire.calls - wire_calls)) / GB * prices.EGRESS_GB)
         w.log(count)
         _run(out, w, gathered=_gathered(w, jobs))
-        for kind in kinds:
+        for kind in way.kinds:
             _heard(out, w, jobs, kind)
-            posted(out, count, EVENT_BYTES, RECEIVED if busy else 1)
-            if sns:
-                out.add("SNS", count * prices.SNS_HTTP)
-        _logged(w, jobs)
+            posts = 1 if way is Way.BATCHED else count
+            posted(out, posts, EVENT_BYTES * count // posts, RECEIVED if busy else 1)
+        _logged(w, jobs, delivered=bool(way.kinds))
         out.keep(before, w)
     return out
 
@@ -139,15 +125,15 @@ def _heard(out: Bill, w: World, jobs: list[str], kind: str) -> None:
         by_lane.setdefault(lane_of(w, job), []).append([replace(word, word=kind)])
     w.take()
     for lane, posts in by_lane.items():
-        w.track(lane, posts)
+        w.track(lane, [[x for post in posts for x in post]] if out.way is Way.BATCHED else posts)
     _run(out, w, gathered=0)
     w.log(len(jobs))
     _run(out, w, gathered=_gathered(w, jobs))
 
 
-def _logged(w: World, jobs: list[str]) -> None:
+def _logged(w: World, jobs: list[str], *, delivered: bool) -> None:
     """Check that everything was joined. Raises RuntimeError otherwise."""
     found = [w.deployment.records.job(job) for job in jobs]
     w.take()
-    if any(x is None or x.state != "LOGGED" or x.counts["delivered"] != 1 for x in found):
-        raise RuntimeError("not all was logged as delivered")
+    if any(x is None or x.state != "LOGGED" or x.counts["delivered"] != delivered for x in found):
+        raise RuntimeError("not all was logged as it was told")

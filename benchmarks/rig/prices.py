@@ -9,6 +9,9 @@ MILLION: Final = 1_000_000
 
 WRITE_UNIT: Final = 0.625 / MILLION
 READ_UNIT: Final = 0.125 / MILLION
+WRITE_CAPACITY: Final = 0.00065
+READ_CAPACITY: Final = 0.00013
+"""DynamoDB, provisioned: of a unit a second, an hour."""
 LAMBDA_REQUEST: Final = 0.20 / MILLION
 LAMBDA_GB_SECOND: Final = 0.0000133334
 """arm64."""
@@ -25,6 +28,8 @@ STORED_GB: Final = 0.25
 """DynamoDB, standard class, a month."""
 PITR_GB: Final = 0.20
 """DynamoDB's point-in-time recovery, a month."""
+SNS_PUBLISH: Final = 0.50 / MILLION
+"""A notification to a queue, which SNS delivers for nothing."""
 SNS_HTTP: Final = 1.10 / MILLION
 """A notification to an HTTPS endpoint: 0.50 to publish it, 0.60 to deliver it."""
 SECRET: Final = 0.40

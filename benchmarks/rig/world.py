@@ -27,6 +27,8 @@ from benchmarks.rig.sizes import Item, kept_size
 from shared import contracts
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.recipients.stored_names import KeyedNames
 from shared.adapters.reports import matches
 from shared.contracts import Credential, ProviderEvent, Routing, Settings
 from shared.domain.content.content import Content, Mailbox
@@ -160,6 +162,13 @@ class World:
         secrets.create_secret(
             Name=contracts.unsubscribe_secret_name("bench"), SecretString=json.dumps({"current": "k" * 64})
         )
+        key = "k" * 64
+        secrets.create_secret(Name=contracts.addresses_secret_name("bench"), SecretString=json.dumps({"current": key}))
+        keyed = KeyedNames(
+            Dynamo(self._plain.client("dynamodb")), TABLES.records, lambda _: {"current": key}, self.clock
+        )
+        if not keyed.begin(empty=lambda: True):
+            raise RuntimeError("the names of addresses have no key")
         for c in self.config.credentials:
             secrets.create_secret(Name=contracts.secret_name("bench", c.id), SecretString=json.dumps(self.wire.secret))
         os.environ |= {

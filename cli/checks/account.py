@@ -106,6 +106,8 @@ def writes(answer: Mapping[str, Any], settings: Settings) -> Finding:
     """
     rate = sum(c.rate for c in settings.credentials)
     bulk, single, limit = rate * BULK_WRITES, rate * SINGLE_WRITES, answer["Quota"]["Value"]
+    if 0 < settings.writes_most < limit:
+        return _provisioned(settings.writes_most, bulk, single)
     new = min(limit, NEW_TABLE)
     says = (
         f"a table takes {limit:,.0f} write units a second, a new one {new:,.0f}; {rate:,.0f} messages a second need "
@@ -117,6 +119,20 @@ def writes(answer: Mapping[str, Any], settings: Settings) -> Finding:
     if limit < single:
         do = RAISE.format("dynamodb", WRITES_QUOTA, single)
         return Finding("tables", Level.WARNING, says, f"if you send so many single messages: {do}")
+    return Finding("tables", Level.OK, says)
+
+
+def _provisioned(most: int, bulk: float, single: float) -> Finding:
+    """Judge what the table `records` may grow to by what batches, and single messages, need at the rates declared."""
+    says = (
+        f"the table records grows to {most:,} write units a second; the rates declared need {bulk:,.0f} in batches and "
+        f"campaigns, and {single:,.0f} as single messages"
+    )
+    if most < bulk:
+        return Finding("tables", Level.ERROR, says, f'set "capacity": {{"writes": [..., {2 * bulk:.0f}]}} in cdk.json')
+    if most < single:
+        do = f'if you send so many single messages: set "capacity": {{"writes": [..., {single:.0f}]}} in cdk.json'
+        return Finding("tables", Level.WARNING, says, do)
     return Finding("tables", Level.OK, says)
 
 

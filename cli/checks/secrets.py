@@ -6,6 +6,7 @@ from typing import Final
 
 from cli.checks import Finding, Level
 from shared.contracts import Credential
+from shared.domain.recipients.address_names import PLAIN, NameKeys, NamesState
 from shared.domain.sealing import MIN_KEY, Keys
 from shared.providers import registry
 from shared.providers.checks import read_secret
@@ -14,6 +15,8 @@ MAX_NAMED: Final = 5
 """Accounts that a finding names."""
 DOOMED: Final = "InvalidRequestException"
 """The code of Secrets Manager's refusal to read a secret that is to be deleted."""
+REHASH: Final = "posthaste rehash"
+LOST: Final = "put the keys back (docs/incidents.md)"
 
 
 def apart(credential: Credential, text: str, own: str) -> list[Finding]:
@@ -49,6 +52,34 @@ def links(text: str) -> Finding:
         says = f"it has no `current` of {MIN_KEY} characters, or is malformed: unsubscribe links do not work"
         return Finding(name, Level.ERROR, says, "put the key back, or make one (docs/unsubscribe.md)")
     return Finding(name, Level.OK, "complete")
+
+
+def hashes(state: NamesState, text: str, *, accounts: bool) -> Finding:
+    """Judge how hashes of addresses are keyed.
+
+    Args:
+        text: the secret with their keys.
+        accounts: whether there are accounts.
+    """
+    name = "hashes"
+    try:
+        fields = json.loads(text or "{}")
+        found = NameKeys((*reversed(fields.get("previous", "").split()), fields["current"]))
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return Finding(name, Level.ERROR, "the secret of addresses has no key, or too short a one", LOST)
+    if found.checks[: len(state.checks)] != state.checks:
+        says = "the secret has not the keys that stored hashes of addresses were made by: nothing is sent"
+        return Finding(name, Level.ERROR, says, LOST)
+    if not state.settled:
+        return Finding(name, Level.WARNING, "the move of hashes of addresses to a key has not ended", REHASH)
+    if not accounts:
+        return Finding(name, Level.OK, "no account exists yet")
+    if state.target == PLAIN:
+        says = "stored hashes of addresses have no key: a thief of the table could try all phone numbers"
+        return Finding(name, Level.WARNING, says, REHASH)
+    if state.target < len(found.keys):
+        return Finding(name, Level.WARNING, "stored hashes of addresses have not the latest key", REHASH)
+    return Finding(name, Level.OK, "keyed")
 
 
 def first_accounts(unmarked: Sequence[str], *, whole: bool) -> Finding:

@@ -30,7 +30,7 @@ from cli.deployment import (
 )
 from cli.doctor import providers, stacks
 from cli.doctor.context import Patient, environment
-from cli.doctor.secrets import first_accounts, identities, look
+from cli.doctor.secrets import first_accounts, hashes, identities, look
 from cli.doctor.stacks import NOT_DEPLOYED
 from cli.errors import ExitCode, Misused, NotFound
 from cli.operating.door import OperatorClient
@@ -351,6 +351,7 @@ CHECKS: Final = (
     *_of_providers(deployed=False),
     Check("secrets", look, local=True),
     Check("identities", identities, local=True),
+    Check("hashes", hashes, local=True, deployed=True),
     Check("first accounts", first_accounts, local=True, deployed=True),
     Check("names", stacks.names),
     Check("stack", stacks.look, local=True),

@@ -6,7 +6,13 @@ from typing import Final
 
 from cli.checks import Finding, Level, secrets
 from cli.doctor.context import Patient
-from shared.contracts import Credential, secret_name, unsubscribe_secret_name, webhook_secret_name
+from shared.contracts import (
+    Credential,
+    addresses_secret_name,
+    secret_name,
+    unsubscribe_secret_name,
+    webhook_secret_name,
+)
 from shared.providers import checks
 from shared.providers.checks import judge_secret
 
@@ -64,6 +70,14 @@ def identities(patient: Patient) -> list[Finding]:
         return [Finding("identities", Level.OK, "no account exists yet")]
     says = "accounts, keys and senders of an older version are still read from the table that functions write"
     return [Finding("identities", Level.WARNING, says, "posthaste account move")]
+
+
+def hashes(patient: Patient) -> list[Finding]:
+    """Judge whether stored hashes of addresses have the deployment's key, which must be there."""
+    state = patient.found.names(patient.clock)
+    accounts = bool(state.target or patient.found.accounts(patient.clock).list_accounts())
+    name = addresses_secret_name(patient.settings.stage)
+    return list(_of_secret(patient, "hashes", name, lambda text: [secrets.hashes(state, text, accounts=accounts)]))
 
 
 def first_accounts(patient: Patient) -> list[Finding]:

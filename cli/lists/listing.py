@@ -12,7 +12,7 @@ import typer
 from cli.client import ApiClient, new_key, path_of
 from cli.errors import Failed, Misused
 from cli.output import Surroundings, counted, emit, say, table, tell
-from cli.progress.meters import Meter, meter, size_of
+from cli.progress.meters import Meter, first_words, meter, size_of
 from cli.progress.polling import asked
 from cli.progress.transfer import measured, upload
 from shared.domain.exports import guard
@@ -74,7 +74,7 @@ class Lister:
             for found in asked(lambda: self._api.get(path, {"limit": str(SHOWN + 1)}), self._around.clock):
                 if found.get("state") in ENDED:
                     break
-                shown(float(found.get("progress") or 0.0), _figures(found))
+                shown(float(found.get("progress") or 0.0), first_words(found) or _figures(found))
             shown(1.0, _figures(found))
         if self._json:
             emit(found)

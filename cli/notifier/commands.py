@@ -46,6 +46,10 @@ Method = Annotated[str, typer.Option(metavar="SMS|IVR", help="By text message or
 Date = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="The day from which on it may be sent.")]
 Expires = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="The day from which on it is not sent any more.")]
 Time = Annotated[str, typer.Option(metavar="HOURS", help="Preferred hours: 9 or 9-12.")]
+Reference = Annotated[str, typer.Option(metavar="TEXT", help="Your own name for it, which updates repeat.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="TEXT", help="A word for it, which updates repeat. Repeatable.")
+]
 
 
 @contextmanager
@@ -69,12 +73,25 @@ def add(
     date: Date = "",
     expires: Expires = "",
     time: Time = "",
+    reference: Reference = "",
+    tag: Tags = None,
     file: File = None,
     spool: Spool = None,
     json: Json = False,
 ) -> None:
     """Add a message, or all of a file. The next sync uploads it. Adding the same again changes nothing."""
-    given = _given(message_id, first_name, phone, template, method, date, expires, time)
+    given = _given(
+        id=message_id,
+        first_name=first_name,
+        phone_number=phone,
+        template_id=template,
+        delivery_method=method,
+        delivery_date=date,
+        delivery_expires=expires,
+        preferred_time=time,
+        reference=reference,
+        tags=tag,
+    )
     _ask(ctx, Verb.NEW, given, file, spool, json=json)
 
 
@@ -90,28 +107,30 @@ def update(
     date: Date = "",
     expires: Expires = "",
     time: Time = "",
+    reference: Reference = "",
+    tag: Tags = None,
     file: File = None,
     spool: Spool = None,
     json: Json = False,
 ) -> None:
     """Replace all fields of a message, or of all messages in a file. The next sync uploads this."""
-    given = _given(message_id, first_name, phone, template, method, date, expires, time)
+    given = _given(
+        id=message_id,
+        first_name=first_name,
+        phone_number=phone,
+        template_id=template,
+        delivery_method=method,
+        delivery_date=date,
+        delivery_expires=expires,
+        preferred_time=time,
+        reference=reference,
+        tags=tag,
+    )
     _ask(ctx, Verb.UPDATE, given, file, spool, json=json)
 
 
-def _given(
-    message_id: str, first_name: str, phone: str, template: str, method: str, date: str, expires: str, time: str
-) -> dict[str, Any]:
-    fields = {
-        "id": message_id,
-        "first_name": first_name,
-        "phone_number": phone,
-        "template_id": template,
-        "delivery_method": method,
-        "delivery_date": date,
-        "delivery_expires": expires,
-        "preferred_time": time,
-    }
+def _given(**fields: Any) -> dict[str, Any]:
+    """Return the fields of a record that were given."""
     return {name: value for name, value in fields.items() if value}
 
 
@@ -179,6 +198,8 @@ def _show(document: dict[str, Any], *, json: bool) -> None:
         emit(document)
         return
     for name, value in document.items():
+        if isinstance(value, list):
+            value = ", ".join(value)  # noqa: PLW2901
         if isinstance(value, dict):
             value = ", ".join(f"{count:,} {word}" for word, count in value.items())  # noqa: PLW2901
         if value not in (None, ""):

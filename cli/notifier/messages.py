@@ -38,7 +38,7 @@ class SpooledMessage:
 
     id: str
     action: str
-    data: Mapping[str, str]
+    data: Mapping[str, Any]
     changed_at: int
     uploaded_at: int
     status: str
@@ -119,7 +119,7 @@ class Messages:
                 queued += 1
         return queued, unknown
 
-    def _queue(self, verb: Verb, name: str, data: Mapping[str, str], now_ms: int) -> None:
+    def _queue(self, verb: Verb, name: str, data: Mapping[str, Any], now_ms: int) -> None:
         fields = {} if verb is Verb.CANCEL else data
         body = json.dumps({"id": name, "action": f"MESSAGE_{verb}", **fields}, separators=(",", ":")).encode()
         seq = self._spool.db.execute("INSERT INTO record (id, body) VALUES (?, ?)", (name, body)).lastrowid

@@ -6,18 +6,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from cli.errors import Misused
+from shared.domain.jobs.labels import MAX_REFERENCE, MAX_TAG, MAX_TAGS
 from shared.domain.notices.notice import DeliveryMethod
-from shared.domain.notices.records import MAX_ID, MAX_NAME, unfit
+from shared.domain.notices.records import MAX_ID, MAX_NAME, are_tags, is_label, unfit
 from shared.domain.notices.times import read_date, read_hours
 
 REQUIRED: Final = ("first_name", "phone_number", "template_id", "delivery_method", "delivery_date")
-OPTIONAL: Final = ("delivery_expires", "preferred_time")
-FIELDS: Final = ("id", *REQUIRED, *OPTIONAL)
+OPTIONAL: Final = ("delivery_expires", "preferred_time", "reference")
+TAGS: Final = "tags"
+FIELDS: Final = ("id", *REQUIRED, *OPTIONAL, TAGS)
 MAX_BYTES: Final = 8_192
 """Of one record."""
 
-Record = dict[str, str]
-"""Field to value; `id` and all that is REQUIRED are there, nothing is empty."""
+Record = dict[str, Any]
+"""Field to text, `tags` to a list of texts; `id` and all that is REQUIRED are there, nothing is empty."""
 
 
 def checked(given: Mapping[str, Any], now: float, where: str = "") -> Record:
@@ -48,6 +50,10 @@ def checked(given: Mapping[str, Any], now: float, where: str = "") -> Record:
     _check_dates(record, now, where)
     if "preferred_time" in record and read_hours(record["preferred_time"]) is None:
         raise Misused(f"{where}preferred_time is an hour, as 9, or hours, as 9-12")
+    if "reference" in record and not is_label(record["reference"], MAX_REFERENCE):
+        raise Misused(f"{where}reference is a text of one line, up to {MAX_REFERENCE} characters")
+    if not are_tags(record.get(TAGS, [])):
+        raise Misused(f"{where}tags are up to {MAX_TAGS} different texts of one line, up to {MAX_TAG} characters each")
     if len(json.dumps(record)) > MAX_BYTES:
         raise Misused(f"{where}a record has at most {MAX_BYTES:,} bytes")
     return record
@@ -72,8 +78,12 @@ def _check_dates(record: Record, now: float, where: str) -> None:
 
 
 def _filled(given: Mapping[str, Any], where: str) -> Record:
-    record = {name: _text(given[name], f"{where}{name}") for name in FIELDS if given.get(name) is not None}
-    return {name: value for name, value in record.items() if value}
+    texts = (name for name in FIELDS if name != TAGS and given.get(name) is not None)
+    record: Record = {name: _text(given[name], f"{where}{name}") for name in texts}
+    tags = given.get(TAGS) or []
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise Misused(f"{where}tags are a list of texts")
+    return {name: value for name, value in {**record, TAGS: tags}.items() if value}
 
 
 def _text(value: object, name: str) -> str:

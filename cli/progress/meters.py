@@ -1,8 +1,8 @@
 """How far something has come: a bar on a terminal, a line for every tenth elsewhere, nothing beside JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -13,6 +13,18 @@ ROUNDING: Final = 1e-9
 """Three tenths are a little less than 0.3 to a computer."""
 REFRESH: Final = 0.005
 """Share after which a bar is drawn anew: no eye sees less."""
+
+
+FIRST: Final[Mapping[str, str]] = {
+    "another_list": "another list of the account is read first",
+    "another_export": "another export of the account is made first",
+}
+"""`waiting_for` of a list or an export, as the API names it, in words."""
+
+
+def first_words(found: Mapping[str, Any]) -> str:
+    """Return what a list or an export waits for, as the API describes it; empty if it waits for nothing."""
+    return FIRST.get(str(found.get("waiting_for")), "")
 
 
 class Meter(Protocol):

@@ -17,9 +17,9 @@ from cli.lists.sources import UTF8, as_csv, names_utf8
 from cli.output import Json, counted, emit, say, surroundings, tables
 from cli.sending import jobs, managing
 from cli.sending.hours import Within, hours_of
-from cli.sending.managing import At, CampaignId, Rate
+from cli.sending.managing import CampaignId, Rate
 from cli.sending.messages import From, ReplyTo, Subject, TextFile, channel_option, saying
-from cli.sending.moments import check_time
+from cli.sending.moments import At, check_time
 from cli.sending.running import Plan, Runner
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of

@@ -5,7 +5,7 @@ from pathlib import Path
 from cli.client import ApiClient
 from cli.errors import Failed, Misused
 from cli.output import Surroundings, counted, emit, say
-from cli.progress.meters import meter, size_of
+from cli.progress.meters import first_words, meter, size_of
 from cli.progress.polling import asked
 from cli.progress.transfer import download
 
@@ -27,7 +27,7 @@ def fetch(api: ApiClient, around: Surroundings, *, path: str, target: Path, json
         for found in asked(lambda: api.get(path), around.clock):
             if found.get("state") != "preparing":
                 break
-            shown(float(found.get("progress") or 0.0), "")
+            shown(float(found.get("progress") or 0.0), first_words(found))
         if found.get("state") != "ready":
             raise Failed("the answer is not an export: does POSTHASTE_URL name a Posthaste API?")
         messages = counted(int(found.get("rows") or 0), "message")

@@ -13,7 +13,7 @@ from cli.client import LARGEST_PAGE, Body, connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tables, tell
 from cli.progress.polling import asked
-from cli.sending import exports
+from cli.sending import exports, moments
 from cli.sending.running import how_to_send
 from cli.sending.words import UNSENT, left_of, state_words
 from shared.domain.jobs.states import JobState, MessageState, Status
@@ -175,6 +175,7 @@ def add_to(app: typer.Typer, kind: str, root: str, *, log: str, stats: str = "")
         jobs.ask(ctx, name, twice + "Send up to {amount} of {what} again", wanted, yes=yes, json=json)
         jobs.again(ctx, name, "/retry", body, json=json)
 
+    moments.add_to(app, kind, root, stats)
     _add_override(app, jobs)
 
 

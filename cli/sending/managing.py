@@ -13,7 +13,7 @@ from cli.lists.listing import recipients_of
 from cli.options import pairs
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, table, tables, tell
 from cli.sending.hours import ANY, Within, hours_of, hours_words, until_words
-from cli.sending.moments import check_time
+from cli.sending.moments import At, check_time
 from cli.sending.running import Runner, how_to_send, question
 from cli.sending.words import (
     ends_words,
@@ -31,9 +31,6 @@ ROUTE: Final = ("credential_id", "provider", "tried", "accepted", "delivered", "
 SOME: Final = 50
 CampaignId = Annotated[str, typer.Argument(metavar="ID", help="The campaign's id.")]
 Rate = Annotated[float, typer.Option(min=0, help="Messages per second at most; default: the credential's.")]
-At = Annotated[
-    str, typer.Option(metavar="TIME", help="Send it then, RFC 3339 with an offset: 2026-12-01T09:00:00+01:00.")
-]
 
 
 def _path(campaign: str, rest: str = "") -> str:

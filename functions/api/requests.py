@@ -272,6 +272,20 @@ class NewBatch(Input):
         return value
 
 
+class Reschedule(Input):
+    """Another time for what waits for its time."""
+
+    scheduled_at: Moment | None = Field(description="Not before then; null: now.")
+    instead_of: Moment | None = Field(
+        None, description="The time that it has, as you know it; if it has another, nothing changes."
+    )
+
+    @property
+    def seen(self) -> int | None:
+        """The time that the caller knows, Unix milliseconds; None: any."""
+        return int(self.instead_of.timestamp() * 1000) if self.instead_of is not None else None
+
+
 class Retry(Input):
     """Which messages to send again."""
 

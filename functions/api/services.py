@@ -1,7 +1,6 @@
 """The API's services, built once per process."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -27,9 +26,11 @@ from shared.engine.intake.proven import ProvenSenders
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
+from shared.engine.jobs.rescheduling import Rescheduler
 from shared.engine.reports.export import ExportService
 from shared.engine.reports.message_log import MessageLog
 from shared.engine.spender import Spender
+from shared.frozen import dataclass
 from shared.ports import Acceptances, Clock, Dns, Files, Journal, Links, Records, Senders, Texts
 from shared.web.authentication import Doorkeeper
 
@@ -84,6 +85,7 @@ class ApiServices:
     """Counts what accounts spend."""
     acceptances: Acceptances
     control: JobControl
+    rescheduler: Rescheduler
     schedules: Schedules
     exports: ExportService
     files: Files
@@ -130,13 +132,12 @@ def build(deployment: Deployment) -> ApiServices:
         rules=deployment.rules,
     )
     senders = ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock)
-    suppressions = Suppressions(client, table, clock, audit_days=deployment.settings.audit_days, homes=deployment.homes)
     credentials = CredentialStates(client, deployment.ops_table, clock)
     return ApiServices(
         settings=deployment.settings,
         clock=clock,
         accounts=accounts,
-        suppressions=suppressions,
+        suppressions=deployment.suppressions,
         guests=Guests(deployment.dynamo, table, clock),
         claims=DynamoClaims(deployment.dynamo, table, clock),
         dns=lambda: deployment.dns,
@@ -154,7 +155,7 @@ def build(deployment: Deployment) -> ApiServices:
         intake=Intake(
             settings=deployment.settings,
             senders=senders,
-            unwanted=suppressions,
+            unwanted=deployment.suppressions,
             clock=clock,
             address=deployment.address,
             bounds=message_bounds,
@@ -172,6 +173,7 @@ def build(deployment: Deployment) -> ApiServices:
         spender=deployment.spender,
         acceptances=deployment.acceptances,
         control=control,
+        rescheduler=deployment.rescheduler,
         schedules=deployment.schedules,
         exports=deployment.export_service,
         files=deployment.files,
@@ -187,7 +189,7 @@ def build(deployment: Deployment) -> ApiServices:
         campaigns=cache(lambda: _campaigns(deployment, control)),
         notices=cache(lambda: _notices(deployment, senders)),
         digests=cache(lambda: _digests(deployment, senders)),
-        mails=cache(lambda: _mails(deployment, senders, suppressions)),
+        mails=cache(lambda: _mails(deployment, senders, deployment.suppressions)),
         hooks=cache(lambda: _hooks(deployment)),
     )
 

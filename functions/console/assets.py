@@ -6,10 +6,10 @@ A browser keeps them for a year, since another content has another address.
 import gzip
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from shared.frozen import dataclass
 from shared.web.http import Answer
 
 OURS: Final = Path(__file__).with_name("static")

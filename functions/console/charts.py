@@ -1,8 +1,9 @@
 """Charts as figures: shares of a bar and a flow by day, drawn as SVG by templates. No script, no inline style."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from shared.frozen import dataclass
 
 WIDTH: Final = 1000
 HEIGHT: Final = 240

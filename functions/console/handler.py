@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 from functions.console.call import ConsoleCall
 from functions.console.pages.personal import note_read
-from functions.console.pages.sign_in.access import as_of_now
 from functions.console.screen import (
     TOP,
     Denial,
@@ -34,7 +33,7 @@ from shared.bootstrap import Deployment
 from shared.domain.accounts import Account, Scope, Taker, is_account_id
 from shared.domain.ids import is_id
 from shared.domain.lanes.switches import Switch
-from shared.domain.people import Role
+from shared.domain.people import Role, as_of_now
 from shared.ports import Retriable
 from shared.web import answering, http
 from shared.web.http import Answer, Request
@@ -171,8 +170,11 @@ def _pause(call: ConsoleCall, account: Account) -> Pause | None:
 
 def _refuse_stranger(screen: PageRoute, visitor: SignedIn) -> None:
     """Refuse who is no operator a page of operators."""
-    if screen.operators and not visitor.person.user.operator:
+    user = visitor.person.user
+    if screen.operators and not user.operator:
         raise absent("page")
+    if screen.key_admins and not user.key_admin:
+        raise Denial(403, "You may not do this", "It needs the role key-admin in the settings of the console.")
 
 
 def _refuse_forged(call: ConsoleCall, visitor: SignedIn) -> None:
@@ -204,7 +206,7 @@ def _visitor(call: ConsoleCall) -> SignedIn:
     found = call.services.people.session(digest(name)) if name else None
     if found is None or not found[0].valid_at(call.services.now, found[1].user):
         raise _Unknown
-    person = as_of_now(call, found[1])
+    person = as_of_now(call.services.console, found[1])
     if person is None:
         raise _Unknown
     return SignedIn(name, person)

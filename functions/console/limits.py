@@ -8,12 +8,12 @@ for a day, by the console's key. There are few networks, so without a key a hash
 
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final, Protocol
 
 from functions.console.screen import Denial
 from shared.domain.sealing import Keys
+from shared.frozen import dataclass
 from shared.web.http import Request
 
 NETWORK_RATE: Final = 10

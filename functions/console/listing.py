@@ -4,13 +4,14 @@ A page's template extends `listing.html`, which has all that lists share, and gi
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.screen import PageRoute
 from shared.domain.accounts import Scope
+from shared.frozen import dataclass
 from shared.web.http import Answer
 
 T = TypeVar("T")

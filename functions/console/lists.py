@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Final, TypeVar
 from urllib.parse import urlencode
@@ -13,6 +12,7 @@ from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
 from shared.domain.namespaces import KeyKind, namespace, namespaces_of, team_space
 from shared.domain.times import Millis
 from shared.engine.reports.explained import key_of
+from shared.frozen import dataclass
 
 T = TypeVar("T")
 KINDS: Final = ("batch", "campaign", DIGEST, NOTICE, MAIL)

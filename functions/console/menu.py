@@ -1,11 +1,11 @@
 """The console's menu: sections in groups, as far as the visitor may see them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from functions.console.screen import PageCall
 from shared.domain.accounts import Scope
+from shared.frozen import dataclass
 
 ACCOUNT: Final = "{account}"
 
@@ -19,12 +19,14 @@ class Section:
         path: below the console; `{account}` is the account that is shown.
         scope: what the visitor's role must include in the account.
         operators: only operators see it.
+        buttons: it is there only where operators have buttons.
     """
 
     label: str
     path: str
     scope: Scope = Scope.READ
     operators: bool = False
+    buttons: bool = False
 
 
 MENU: Final[tuple[tuple[str, tuple[Section, ...]], ...]] = (
@@ -56,6 +58,7 @@ MENU: Final[tuple[tuple[str, tuple[Section, ...]], ...]] = (
             Section("Senders", f"{ACCOUNT}/senders"),
             Section("Members", f"{ACCOUNT}/members"),
             Section("Audit log", f"{ACCOUNT}/audit", Scope.ADMIN),
+            Section("Manage", f"{ACCOUNT}/manage", operators=True, buttons=True),
         ),
     ),
     (
@@ -102,6 +105,8 @@ def menu(call: PageCall[Any]) -> list[MenuGroup]:
 
 def _visible(call: PageCall[Any], section: Section) -> bool:
     """Tell whether a visitor may see a section."""
-    if section.operators:
-        return call.who.person.user.operator
+    if section.operators and not call.who.person.user.operator:
+        return False
+    if section.buttons and call.services.buttons is None:
+        return False
     return ACCOUNT not in section.path or call.may(section.scope)

@@ -1,12 +1,13 @@
 """The building blocks of the console's pages: a route as data, one visit, and the answer in place of a page."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import parse_qs
 
 from shared.domain.accounts import Scope
 from shared.domain.people import Person, Role
+from shared.frozen import dataclass
 from shared.web.http import Answer, Request
 
 TOP: Final = "console"
@@ -131,6 +132,7 @@ class PageRoute:
         scope: what the visitor's role must include, in the account of the path.
         public: no session is needed, and no form's token is asked for.
         operators: only for operators; it does not exist for others.
+        key_admins: of these only for those who may change what lets somebody in.
         ends: what is posted stops or deletes something, or only looks: members of a suspended account may also do so.
     """
 
@@ -142,6 +144,7 @@ class PageRoute:
     public: bool = False
     operators: bool = False
     ends: bool = False
+    key_admins: bool = False
 
 
 def home_of(request: Request) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -17,6 +16,7 @@ from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
 from shared.adapters.dynamo.listing import Listing
 from shared.adapters.dynamo.people.keys import attempts
+from shared.adapters.dynamo.recipients.stored_names import KeyedNames
 from shared.bootstrap import Deployment
 from shared.bootstrap.consoling import Consoling
 from shared.contracts import ENV_PEOPLE_TABLE, Settings
@@ -24,10 +24,12 @@ from shared.contracts.console import GITHUB, ConsoleSettings
 from shared.domain.sealing import Keys
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
+from shared.engine.jobs.rescheduling import Rescheduler
 from shared.engine.reports.message_log import MessageLog
+from shared.frozen import dataclass
 from shared.lazy import lazy
 from shared.ports import Clock, Records
-from shared.ports.people import FirstAccounts, People, SignIn
+from shared.ports.people import Buttons, FirstAccounts, People, SignIn
 from shared.web.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -70,10 +72,15 @@ class ConsoleServices:
     credentials: CredentialStates
     progress: ProgressReader
     control: JobControl
+    rescheduler: Rescheduler
     use_cases: ConsoleUseCases
     """The stores and use cases of the other lists."""
     first_accounts: FirstAccounts | None
     """Makes an account for a person; None: they have to be invited."""
+    names: KeyedNames
+    """Names that addresses are stored under. The first account begins them."""
+    buttons: Buttons | None
+    """Does what operators press; None: the console shows their commands."""
     links: PlaceSeal
     """Seals places in lists."""
     limits: SignInLimits
@@ -131,10 +138,13 @@ def build(deployment: Deployment) -> ConsoleServices:
         ),
         use_cases=build_use_cases(deployment),
         first_accounts=own.first_accounts,
+        names=deployment.names,
+        buttons=own.buttons,
         links=own.links,
         limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock, own.links.keys),
         reads=ThreadPoolExecutor(READS, "reads"),
         control=deployment.control,
+        rescheduler=deployment.rescheduler,
         campaigns=cache(lambda: campaigning.service(deployment, accounts)),
     )
 

@@ -1,7 +1,6 @@
 """The use cases behind the console's lists, each built by the first page that asks for it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from shared import contracts
 from shared.adapters.alarms import RaisedAlarm, RaisedAlarms
@@ -17,6 +16,7 @@ from shared.engine.intake.identities import IdentityService
 from shared.engine.mails.moves import MailMoves
 from shared.engine.reports.export import ExportService
 from shared.engine.spender import Spender
+from shared.frozen import dataclass
 from shared.ports import Acceptances, Dns, Files, Journal, Mails, Notices, Notifiers, WaitingNotices
 from shared.ports.digests import WindowPages
 

@@ -46,10 +46,15 @@ class AccountQuery(OperateQuery):
 
 
 class NewAccount(OperateBody):
-    """An account, and the addresses or domains that it may send from."""
+    """An account, and the addresses or domains that it may send from.
+
+    Attributes:
+        account_id: drawn by the caller, so that a repeat makes no second account; empty: it is drawn here.
+    """
 
     name: Name
     senders: list[str] = Field(default=[], max_length=1000)
+    account_id: str = Field("", pattern="^(acc_[0-9a-z]{12})?$")
 
 
 class Suspension(AccountBody, Why):
@@ -185,8 +190,12 @@ def create_account(call: Call[Nothing, NewAccount]) -> Answer:
     accounts, body = call.services.accounts, call.body
     if not body.name:
         raise invalid("name", "The account needs a name.")
+    there = accounts.get(body.account_id) if body.account_id else None
+    if there is not None and there.name != body.name:
+        raise invalid("account_id", "Another account has this id.")
+    call.services.begin_names()
     try:
-        made = accounts.create_account(body.name, body.senders, by=call.key.id)
+        made = accounts.create_account(body.name, body.senders, account=body.account_id, by=call.key.id)
     except ValueError:
         raise invalid("senders", f"No account was created: {NO_SENDER}") from None
     return CreatedAccount(account_id=made, name=body.name, senders=accounts.list_senders(made)).answer()

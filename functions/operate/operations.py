@@ -6,7 +6,6 @@ from functions.operate import (
     accounts,
     audit,
     credentials,
-    erasing,
     hooks,
     jobs,
     logs,
@@ -14,6 +13,7 @@ from functions.operate import (
     switches,
 )
 from functions.operate.access import keys, limits, members, notifiers
+from functions.operate.personal import erasing, hashes
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
 
@@ -24,6 +24,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *credentials.ROUTES,
     *jobs.ROUTES,
     *erasing.ROUTES,
+    *hashes.ROUTES,
     *logs.ROUTES,
     *accounts.ROUTES,
     *limits.ROUTES,

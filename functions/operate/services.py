@@ -9,6 +9,7 @@ from shared import contracts
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.homes import Homes
 from shared.bootstrap import Deployment
+from shared.contracts.console import ConsoleSettings
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.dynamo.erasure import erasing, scanned
-    from shared.adapters.dynamo.erasure.erasing import Eraser as Eraser  # noqa: PLC0414 - of `operate.erasing`, too
+    from shared.adapters.dynamo.erasure.erasing import Eraser as Eraser  # noqa: PLC0414 - of `personal.erasing`, too
     from shared.adapters.dynamo.notices import updates
     from shared.adapters.dynamo.people import people
+    from shared.adapters.dynamo.recipients import moving_names
     from shared.adapters.queues import dead_letters, redrive
     from shared.adapters.s3 import archive_eraser, files
     from shared.adapters.stacks import function_logs
-    from shared.bootstrap import campaigning
+    from shared.bootstrap import campaigning, consoling
     from shared.domain.queues.dead_letters import QueuePlace
     from shared.engine import pool
     from shared.engine.jobs import stop
@@ -38,7 +40,8 @@ else:
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     (updates,) = lazy("shared.adapters.dynamo.notices", "updates")
     (people,) = lazy("shared.adapters.dynamo.people", "people")
-    (campaigning,) = lazy("shared.bootstrap", "campaigning")
+    (moving_names,) = lazy("shared.adapters.dynamo.recipients", "moving_names")
+    campaigning, consoling = lazy("shared.bootstrap", "campaigning", "consoling")
     (pool,) = lazy("shared.engine", "pool")
     (stop,) = lazy("shared.engine.jobs", "stop")
     (dropping,) = lazy("shared.engine.mails", "dropping")
@@ -140,6 +143,14 @@ class OperateServices(Deployment):
         bucket = self.env[contracts.ENV_BUCKET]
         return erasing.Eraser(self.dynamo, self.records_table, lambda: self.s3, bucket, key=key, raw=raw, dry=dry)
 
+    def begin_names(self) -> None:
+        """Let addresses have keyed names from the first account on."""
+        self.names.begin(empty=lambda: not self.accounts.list_accounts())
+
+    def names_mover(self, by: str, enough: "Callable[[], bool]") -> "moving_names.NamesMover":
+        """Return what moves names of addresses to the latest key."""
+        return moving_names.NamesMover(self.dynamo, self.records_table, self.names, by, enough)
+
     def redrive(
         self, place: "QueuePlace", run: str, fits: "Callable[[str], bool]", *, discard: bool
     ) -> "redrive.Redrive":
@@ -158,3 +169,21 @@ class OperateServices(Deployment):
         arns = {name: self.env.get(variable, "") for name, variable in named.items()}
         again = redrive.Again(place.kind, functions, self.aws.client("dynamodbstreams"), arns)
         return redrive.Redrive(self.sqs, place, again, fits, run=run, discard=discard, at_once=1)
+
+
+class PressedServices(OperateServices):
+    """The same for what operators press in the console."""
+
+    @property
+    def homes(self) -> Homes:
+        """Where identities and the audit log are. No older version has buttons whose entries it would have to read."""
+        return replace(super().homes, both=False)
+
+    def begin_names(self) -> None:
+        """Do nothing: the console, which reads their keys, has done so before it calls."""
+
+    @property
+    def console(self) -> ConsoleSettings:
+        """The settings of the console: the people who may sign in, and the operators among them."""
+        settings: ConsoleSettings = consoling.Consoling(self).settings
+        return settings

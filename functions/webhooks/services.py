@@ -1,7 +1,7 @@
 """The services of the receiver of provider webhooks, built once per process."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +14,7 @@ from shared.adapters.clock import SystemClock
 from shared.adapters.secrets import Secrets
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import ProviderEvent, Settings
+from shared.frozen import dataclass
 from shared.lazy import lazy
 from shared.ports import BadSignature, Clock, Fetching, Queue, Seal, WebhookReader
 from shared.providers import registry

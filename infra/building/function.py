@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk.aws_iam import Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal
-from aws_cdk.aws_lambda import Architecture, CfnFunction, Code, LoggingFormat, Runtime, SystemLogLevel
+from aws_cdk.aws_lambda import Architecture, CfnFunction, Code, LoggingFormat, Runtime, SystemLogLevel, Tracing
 from aws_cdk.aws_lambda import Function as LambdaFunction
 from aws_cdk.aws_logs import LogGroup, RetentionDays
 from constructs import Construct
@@ -102,6 +102,8 @@ class Function(Construct):
             inline_policies={"access": self._policy},
         )
         self.allow("logs:CreateLogStream", "logs:PutLogEvents", on=[logs.log_group_arn])
+        if deployment.tracing:
+            self.allow("xray:PutTraceSegments", "xray:PutTelemetryRecords", on=["*"])  # X-Ray has no resources
         self.function = LambdaFunction(
             self,
             "Function",
@@ -117,6 +119,7 @@ class Function(Construct):
             log_group=logs,
             logging_format=LoggingFormat.JSON,
             system_log_level_v2=SystemLogLevel.WARN if name in FREQUENT else None,
+            tracing=Tracing.ACTIVE if deployment.tracing else None,
         )
 
     def allow(

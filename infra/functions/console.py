@@ -81,7 +81,9 @@ class ConsoleConstruct(Construct):
                 **people_environment(settings, people),
             },
         )
-        self.serve.function.add_layers(self._told(settings))
+        self.told = self._told(settings)
+        """The layer with the settings, for another function that has to know who may sign in."""
+        self.serve.function.add_layers(self.told)
         self.join = self._joining(deployment, code, environment) if settings.own_accounts else None
         if self.join is not None:
             self.serve.function.add_environment(contracts.ENV_JOIN_FUNCTION, self.join.function.function_arn)

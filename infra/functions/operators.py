@@ -30,6 +30,7 @@ POLICIES: Final[Mapping[str, Sequence[str]]] = {
         "*/operate/accounts/*",
         "*/operate/senders/*",
         "*/operate/hooks/*",
+        "*/operate/hashes/*",
     ),
     "Eraser": ("GET/operate/*", "*/operate/erase/*"),
     "KeyAdmin": (

@@ -14,7 +14,9 @@ from infra.settings import DeploymentSettings
 from shared import contracts
 
 LISTS_AT_ONCE: Final = 5
-"""Uploaded lists read at once. Others wait in the queue. They share the tables' write capacity with the senders."""
+"""Uploaded lists read at once, of an account one at a time. They share the tables' write capacity with the senders."""
+EXPORTS_AT_ONCE: Final = 2
+"""Exports made at once; of an account one at a time."""
 DIGEST_MB: Final = 1024
 """The largest window takes a tenth of this memory."""
 
@@ -110,7 +112,7 @@ def exports(stack: Construct, deployment: DeploymentSettings) -> QueueWorker:
         queue=f"{contracts.prefix(deployment.stage)}-export",
         seconds=900,  # as long as Lambda allows
         memory=1769,  # one whole processor, which puts rows together; the memory is ten times what it takes
-        concurrency=2,
+        concurrency=EXPORTS_AT_ONCE,
         variable=contracts.ENV_EXPORT_QUEUE_URL,
     )
 

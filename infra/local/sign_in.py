@@ -5,7 +5,7 @@ from typing import Any, Final
 CLIENT_ID: Final = "posthaste"
 CLIENT_SECRET: Final = "simulated"  # noqa: S105 - of the simulator
 OPERATOR: Final = "octocat"
-"""Sees every account of the local cloud."""
+"""Sees every account of the local cloud, and has every button."""
 ORGANIZATION: Final = "posthaste"
 """Its members may sign in."""
 
@@ -16,7 +16,8 @@ def settings(simulator: str) -> dict[str, Any]:
         "provider": "github",
         "client_id": CLIENT_ID,
         "allowed": {"organizations": [ORGANIZATION]},
-        "roles": {OPERATOR: "operator"},
+        "roles": {OPERATOR: "key-admin"},
+        "buttons": True,
         "base_url": f"{simulator}/github",
         "inbox": simulator,
     }

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from aws_cdk import Duration
 from aws_cdk.aws_apigatewayv2 import HttpApi
 from aws_cdk.aws_cloudwatch import ComparisonOperator, IMetric, TreatMissingData
+from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_sqs import Queue
 
 from infra.building.function import Function
@@ -18,6 +19,7 @@ from infra.limits import ALARM_METRICS
 from infra.monitoring import figures
 from infra.monitoring.figures import FIVE_MINUTES, HOUR, MINUTE, QUARTER, Pair
 from infra.resources.queue import ExpressQueue, WorkQueue
+from infra.resources.storage import INDICES
 from shared import metrics
 from shared.domain.channels.lookup import carried
 from shared.providers.needs import needs_of
@@ -435,6 +437,26 @@ def limits(stage: str) -> Iterable[Watch]:
         "An account has used up a default limit of the day: it grows, or somebody misuses it.",
         figures.ours(stage, metrics.Service.LIMITS, metrics.Metric.DEFAULTS_USED_UP, QUARTER),
         0,
+    )
+
+
+def table(records: Table) -> Iterable[Watch]:
+    """Watch what the table `records` refuses; only where it has a capacity of its own."""
+    places: list[dict[str, str]] = [{}, *({"GlobalSecondaryIndexName": index} for index in INDICES)]
+    refused = [
+        records.metric(
+            name, dimensions_map={"TableName": records.table_name, **place}, statistic="Sum", period=Duration.minutes(5)
+        )
+        for place in places
+        for name in ("WriteThrottleEvents", "ReadThrottleEvents")
+    ]
+    yield Watch(
+        "throttles-records",
+        "throttles-records",
+        "The table records has refused requests for a quarter of an hour: more is asked of it than it may grow to.",
+        figures.together("SUM", refused, FIVE_MINUTES),
+        0,
+        periods=3,
     )
 
 

@@ -18,7 +18,7 @@ from aws_cdk.aws_cloudwatch import (
 from aws_cdk.aws_cloudwatch_actions import SnsAction
 from aws_cdk.aws_iam import PolicyStatement, ServicePrincipal
 from aws_cdk.aws_kms import Key
-from aws_cdk.aws_sns import Topic
+from aws_cdk.aws_sns import ITopic, Topic
 from aws_cdk.aws_sns_subscriptions import EmailSubscription
 from aws_cdk.aws_sqs import Queue
 from constructs import Construct
@@ -32,6 +32,7 @@ from infra.functions.webhooks import WebhooksConstruct
 from infra.limits import WIDGET_ALARMS
 from infra.monitoring import alarms, figures
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
+from infra.resources.storage import Storage
 from infra.settings import DeploymentSettings
 from shared import contracts, metrics
 
@@ -62,6 +63,7 @@ class Monitoring(Construct):
         hooks: HooksConstruct,
         api: Api,
         webhooks: WebhooksConstruct,
+        storage: Storage,
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment = deployment
@@ -90,6 +92,7 @@ class Monitoring(Construct):
             *alarms.api(api.http, webhooks.receive if webhooks.address else None),
             *alarms.keys(deployment.stage),
             *(alarms.limits(deployment.stage) if deployment.settings.limits else ()),
+            *(alarms.table(storage.records) if deployment.capacity else ()),
         ]
         names = [f"{contracts.prefix(deployment.stage)}-{watch.name}" for watch in watches]
         self.alarms = [self._alarm(watch, name) for watch, name in zip(watches, names, strict=True)]
@@ -100,8 +103,15 @@ class Monitoring(Construct):
         """Return the stack's constructs of a kind."""
         return [c for c in Stack.of(self).node.find_all() if isinstance(c, kind)]
 
-    def _topic(self) -> Topic:
-        """Create the topic. CloudWatch may not use SNS's own key, so that the topic has one that says that it may."""
+    def _topic(self) -> ITopic:
+        """Return the topic: the operators' own, which others subscribe to, or a new one."""
+        given = self._deployment.alarm_topic_arn
+        topic = Topic.from_topic_arn(self, "Topic", given) if given else self._made_topic()
+        CfnOutput(Stack.of(self), "AlarmTopicArn", value=topic.topic_arn)
+        return topic
+
+    def _made_topic(self) -> Topic:
+        """Create a topic. CloudWatch may not use SNS's own key, so that the topic has one that says that it may."""
         here = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
         cloudwatch = ServicePrincipal("cloudwatch.amazonaws.com")
         key = Key(
@@ -139,7 +149,6 @@ class Monitoring(Construct):
                 "alarm_email is not set: alarms reach nobody until somebody subscribes to the topic "
                 f"{name} (docs/operations.md)",
             )
-        CfnOutput(Stack.of(self), "AlarmTopicArn", value=topic.topic_arn)
         return topic
 
     def _alarm(self, watch: alarms.Watch, name: str) -> Alarm:

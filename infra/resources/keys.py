@@ -54,6 +54,16 @@ class LinkKeys(KeySecret):
     description = "what signs unsubscription links; keep former keys in `previous`"
 
 
+class AddressKey(KeySecret):
+    """Keys hashes of addresses. With a new key no one who is suppressed would be recognised, so nothing is sent then.
+
+    An operator adds a key by hand after a theft, and keeps the former ones (docs/incidents.md).
+    """
+
+    name = contracts.addresses_secret_name
+    description = "what hashes of addresses are keyed by; keep former keys in `previous`"
+
+
 class HookKey(KeySecret):
     """All endpoints' secrets are derived from it. With a new key every receiver would refuse each post."""
 
@@ -67,3 +77,9 @@ class ConsoleKey(KeySecret):
 
     name = contracts.console_secret_name
     description = "what signs the console's cookies; add `client_secret`, and keep the keys"
+
+
+def make_keys(scope: Construct, deployment: DeploymentSettings) -> None:
+    """Make the keys that each deployment has."""
+    for kind in (LinkKeys, HookKey, AddressKey):
+        kind(scope, kind.__name__, deployment=deployment)

@@ -1,6 +1,7 @@
 """The tables and the bucket."""
 
-from typing import Final
+from math import ceil
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from aws_cdk import Duration
@@ -21,7 +22,7 @@ from constructs import Construct
 from infra.resources.copies import AuditCopies
 from infra.resources.encryption import customer_key
 from infra.schema import MAX_BACKUPS
-from infra.settings import DeploymentSettings
+from infra.settings import Capacity, DeploymentSettings
 from shared import contracts
 
 UPLOADS: Final = "uploads/"
@@ -39,6 +40,10 @@ ARCHIVE: Final = "archive/"
 NONCURRENT_DAYS: Final = 7
 """An overwritten or deleted object can be had back for a week."""
 
+INDICES: Final = {contracts.INDEX_OPEN: 0.25, contracts.INDEX_MINE: 0.125}
+"""The write units of an index for each of the table. A single message with its event takes 8.6, 2 and 1
+(docs/performance.md), one of a batch much less."""
+
 CORS_SECONDS: Final = 3600
 """For which a browser remembers that pages may put files."""
 LOCAL_PAGES: Final = ["http://127.0.0.1:*", "http://localhost:*"]
@@ -53,20 +58,24 @@ class Storage(Construct):
         self._local = deployment.local
         self._public = _origin(deployment.settings.public_url)
         key = customer_key(self, deployment)
-        self.records = self._table("Records", deployment, key)
+        self.records = self._table("Records", deployment, key, capacity=deployment.capacity)
         self.records.add_global_secondary_index(
             index_name=contracts.INDEX_OPEN,
             partition_key=_text("open_pk"),
             sort_key=_text("open_sk"),
             projection_type=ProjectionType.INCLUDE,
             non_key_attributes=list(contracts.INDEX_OPEN_PROJECTION),
+            **_least(deployment.capacity, INDICES[contracts.INDEX_OPEN]),
         )
         self.records.add_global_secondary_index(
             index_name=contracts.INDEX_MINE,
             partition_key=_text("mine_pk"),
             sort_key=_text("mine_sk"),
             projection_type=ProjectionType.KEYS_ONLY,
+            **_least(deployment.capacity, INDICES[contracts.INDEX_MINE]),
         )
+        if deployment.capacity is not None:
+            _scale(self.records, deployment.capacity)
         self.ops = self._table("Ops", deployment, key)
         self.identities = self._table("Identities", deployment, key, stream=False)
         self.audit = self._table("Audit", deployment, key, stream=False)
@@ -127,14 +136,21 @@ class Storage(Construct):
         return [self.bucket.arn_for_objects(f"{prefix}*") for prefix in prefixes]
 
     def _table(
-        self, construct_id: str, deployment: DeploymentSettings, key: IKey | None, *, stream: bool = True
+        self,
+        construct_id: str,
+        deployment: DeploymentSettings,
+        key: IKey | None,
+        *,
+        stream: bool = True,
+        capacity: Capacity | None = None,
     ) -> Table:
         return Table(
             self,
             construct_id,
             partition_key=_text("pk"),
             sort_key=_text("sk"),
-            billing_mode=BillingMode.PAY_PER_REQUEST,
+            billing_mode=BillingMode.PAY_PER_REQUEST if capacity is None else BillingMode.PROVISIONED,
+            **_least(capacity, 1),
             encryption=TableEncryption.CUSTOMER_MANAGED if key else TableEncryption.DEFAULT,
             encryption_key=key,
             point_in_time_recovery_specification=PointInTimeRecoverySpecification(
@@ -146,6 +162,34 @@ class Storage(Construct):
             deletion_protection=deployment.production,
             removal_policy=deployment.removal,
         )
+
+
+def _least(capacity: Capacity | None, share: float) -> dict[str, Any]:
+    """Return with what capacity the table or an index begins, of which it takes this share; nothing: on demand."""
+    if capacity is None:
+        return {}
+    write, read = (ceil(least * share) for least, _ in (capacity.writes, capacity.reads))
+    return {"write_capacity": write, "read_capacity": read}
+
+
+def _scale(table: Table, capacity: Capacity) -> None:
+    """Let capacity follow the use, also of each index by itself: one that is full refuses the table's writes."""
+    (write, writes), (read, reads) = capacity.writes, capacity.reads
+    scaled = [
+        table.auto_scale_write_capacity(min_capacity=write, max_capacity=writes),
+        table.auto_scale_read_capacity(min_capacity=read, max_capacity=reads),
+    ]
+    for index, share in INDICES.items():
+        scaled += [
+            table.auto_scale_global_secondary_index_write_capacity(
+                index, min_capacity=ceil(write * share), max_capacity=writes
+            ),
+            table.auto_scale_global_secondary_index_read_capacity(
+                index, min_capacity=ceil(read * share), max_capacity=reads
+            ),
+        ]
+    for each in scaled:
+        each.scale_on_utilization(target_utilization_percent=capacity.use)
 
 
 def _origin(address: str) -> str:

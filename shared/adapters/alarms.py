@@ -2,12 +2,12 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from shared.domain.times import Millis, Seconds
+from shared.frozen import dataclass
 from shared.ports import Clock, Retriable
 
 TOPIC: Final = "alarms"

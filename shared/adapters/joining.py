@@ -1,6 +1,7 @@
-"""`ports.FirstAccounts` by the function that may make accounts, which its caller may not."""
+"""Functions that the console calls, each of which may do what the console may not."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,17 +11,43 @@ from botocore.exceptions import ClientError
 
 from shared.domain.people import FirstAccount, Newcomer
 from shared.ports import Retriable
+from shared.ports.people import Pressed
 
 if TYPE_CHECKING:
     from types_boto3_lambda import LambdaClient
 
 CONFIG: Final = Config(connect_timeout=2, read_timeout=12, retries={"mode": "standard", "total_max_attempts": 2})
 """A cold start and one transaction. A repeated call makes nothing new."""
+BUTTONS_CONFIG: Final = Config(connect_timeout=2, read_timeout=26, retries={"total_max_attempts": 1})
+"""A redrive takes five seconds, and may wait for a batch of a stream. API Gateway gives the page 30 seconds."""
 BUSY: Final = frozenset({"TooManyRequestsException", "ServiceException", "EC2ThrottledException"})
 
 
+def _called(client: "LambdaClient", function: str, event: Mapping[str, Any], what: str) -> Any:
+    """Return what a function answers to an event.
+
+    Args:
+        what: names it in a fault.
+
+    Raises:
+        Retriable: it has done its work or not.
+    """
+    try:
+        answer: Any = client.invoke(FunctionName=function, Payload=json.dumps(event).encode())
+        body = json.loads(answer["Payload"].read())
+    except (sdk.ConnectionError, sdk.HTTPClientError):
+        raise Retriable(f"{what}: no answer") from None
+    except ClientError as error:
+        if error.response["Error"]["Code"] in BUSY:
+            raise Retriable(f"{what}: busy") from None
+        raise
+    if "FunctionError" in answer:
+        raise Retriable(f"{what}: failed")
+    return body
+
+
 class JoinFunction:
-    """Calls the function.
+    """`ports.FirstAccounts` by the function that may make accounts.
 
     Args:
         client: of Lambda, made with CONFIG.
@@ -31,16 +58,21 @@ class JoinFunction:
         self._function = function
 
     def make(self, newcomer: Newcomer) -> FirstAccount:
-        try:
-            asked = json.dumps(asdict(newcomer)).encode()
-            answer: Any = self._client.invoke(FunctionName=self._function, Payload=asked)
-            body = json.loads(answer["Payload"].read())
-        except (sdk.ConnectionError, sdk.HTTPClientError):
-            raise Retriable("join: no answer") from None
-        except ClientError as error:
-            if error.response["Error"]["Code"] in BUSY:
-                raise Retriable("join: busy") from None
-            raise
-        if "FunctionError" in answer:
-            raise Retriable("join: failed")
-        return FirstAccount(**body)
+        return FirstAccount(**_called(self._client, self._function, asdict(newcomer), "join"))
+
+
+class ButtonsFunction:
+    """`ports.Buttons` by the function that does what operators press.
+
+    Args:
+        client: of Lambda, made with BUTTONS_CONFIG.
+    """
+
+    def __init__(self, client: "LambdaClient", function: str) -> None:
+        self._client = client
+        self._function = function
+
+    def press(self, session: str, method: str, path: str, body: Mapping[str, Any]) -> Pressed:
+        event = {"session": session, "method": method, "path": path, "body": body}
+        found = _called(self._client, self._function, event, "buttons")
+        return Pressed(found["status"], found["body"])

@@ -7,12 +7,12 @@ for a DynamoDB event source".
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
 from shared.adapters.dynamo import keys
+from shared.frozen import dataclass
 from shared.ports import Clock, Report
 
 MAX_RECORDS: Final = 1000

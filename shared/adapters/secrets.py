@@ -13,6 +13,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from shared.adapters.clock import SystemClock
 from shared.adapters.sqs import is_transient
 from shared.contracts import (
+    addresses_secret_name,
     console_secret_name,
     hooks_secret_name,
     secret_name,
@@ -69,6 +70,10 @@ class Secrets:
     def hooks(self, *, kept: float = KEPT) -> Mapping[str, str]:
         """Return what the secrets of webhooks' endpoints are derived from, as `get` does."""
         return self._get(hooks_secret_name(self._stage), "of webhooks", kept)
+
+    def addresses(self, kept: float) -> Mapping[str, str]:
+        """Return what hashes of addresses are keyed by, as `get` does, no older than `kept` seconds."""
+        return self._get(addresses_secret_name(self._stage), "of addresses", kept)
 
     def console(self, *, kept: float = KEPT) -> Mapping[str, str]:
         """Return what signs the console's cookies and what it signs people in by, as `get` does."""

@@ -1,7 +1,6 @@
 """The services for campaigns, of the API and of the console. Both build them on first use."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from shared import contracts
@@ -24,6 +23,7 @@ from shared.engine.intake.intake import Intake
 from shared.engine.intake.proven import ProvenSenders
 from shared.engine.jobs.control import JobControl
 from shared.engine.lists.uploading import Uploading
+from shared.frozen import dataclass
 from shared.ports import Campaigns, Clock, Files, Links, Templates, Uploads
 
 

@@ -9,8 +9,8 @@ from shared import contracts
 from shared.adapters.console_secret import ConsoleSecret
 from shared.adapters.dynamo.people.people import DynamoPeople
 from shared.adapters.http.transport import HttpClient
+from shared.adapters.joining import BUTTONS_CONFIG, ButtonsFunction, JoinFunction
 from shared.adapters.joining import CONFIG as PATIENCE
-from shared.adapters.joining import JoinFunction
 from shared.adapters.sign_in.github import GitHubSignIn
 from shared.bootstrap.use_cases import Room
 from shared.contracts.console import OPENID, ConsoleSettings
@@ -42,6 +42,12 @@ class Consoling(Room):
         """The client of the function that makes people's first accounts; None: people must be invited."""
         name = self.deployment.env.get(contracts.ENV_JOIN_FUNCTION, "")
         return JoinFunction(self.deployment.aws.later("lambda", PATIENCE), name) if name else None
+
+    @cached_property
+    def buttons(self) -> ButtonsFunction | None:
+        """The client of the function that does what operators press; None: the console shows their commands."""
+        name = self.deployment.env.get(contracts.ENV_BUTTONS_FUNCTION, "")
+        return ButtonsFunction(self.deployment.aws.later("lambda", BUTTONS_CONFIG), name) if name else None
 
     people = part(
         lambda r: DynamoPeople(r.deployment.dynamo, r.deployment.env[contracts.ENV_PEOPLE_TABLE], r.deployment.clock)

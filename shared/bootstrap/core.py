@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo import open_places
     from shared.adapters.dynamo.accounts import claims, spending, standings
     from shared.adapters.dynamo.credentials import breakers, pacer
-    from shared.adapters.dynamo.recipients import suppressions, texts
+    from shared.adapters.dynamo.jobs import account_turns
+    from shared.adapters.dynamo.recipients import stored_names, suppressions, texts
     from shared.adapters.http import direct, steps, transport
     from shared.bootstrap import identifying
     from shared.domain.spending.limits import ReachedQuota
@@ -40,7 +41,10 @@ else:
     direct, steps, transport = lazy("shared.adapters.http", "direct", "steps", "transport")
     claims, spending, standings = lazy("shared.adapters.dynamo.accounts", "claims", "spending", "standings")
     breakers, pacer = lazy("shared.adapters.dynamo.credentials", "breakers", "pacer")
-    suppressions, texts = lazy("shared.adapters.dynamo.recipients", "suppressions", "texts")
+    (account_turns,) = lazy("shared.adapters.dynamo.jobs", "account_turns")
+    stored_names, suppressions, texts = lazy(
+        "shared.adapters.dynamo.recipients", "stored_names", "suppressions", "texts"
+    )
     (identifying,) = lazy("shared.bootstrap", "identifying")
     (spender,) = lazy("shared.engine", "spender")
     (proven,) = lazy("shared.engine.intake", "proven")
@@ -122,19 +126,34 @@ class Core:
     )
     """The connections to AWS of a function that calls it without botocore."""
     dynamo_client = part(lambda d: d.direct(direct.DYNAMODB) if d.is_direct else d.aws.client("dynamodb", CONFIG))
+    secretsmanager = part(lambda d: d.direct(direct.SECRETS) if d.is_direct else d.aws.later("secretsmanager"))
+    secrets = part(lambda d: secrets.Secrets(d.secretsmanager, d.settings.stage, d.clock))
+    """The credentials' secrets, and what signs links."""
+    names = part(
+        lambda d: stored_names.KeyedNames(
+            Dynamo(
+                d.dynamo_client,
+                sleep=steps.sleeper(d.clock) if d.is_direct else d.clock.sleep,
+                audit_days=d.settings.audit_days,
+                homes=d.homes,
+            ),
+            d.env.get(contracts.ENV_RECORDS_TABLE, ""),  # a function without the table names nobody
+            lambda kept: d.secrets.addresses(kept),
+            d.clock,
+        )
+    )
+    """What addresses are stored as."""
     dynamo = part(
         lambda d: Dynamo(
             d.dynamo_client,
             sleep=steps.sleeper(d.clock) if d.is_direct else d.clock.sleep,
             audit_days=d.settings.audit_days,
             homes=d.homes,
+            names=d.names,
         )
     )
     sqs = part(lambda d: d.direct(direct.SQS) if d.is_direct else d.aws.later("sqs"))
     """Most invocations of most functions never send anything."""
-    secretsmanager = part(lambda d: d.direct(direct.SECRETS) if d.is_direct else d.aws.later("secretsmanager"))
-    secrets = part(lambda d: secrets.Secrets(d.secretsmanager, d.settings.stage, d.clock))
-    """The credentials' secrets, and what signs links."""
     links = part(lambda d: links.SecretLinks(d.secrets))
     """What signs unsubscription links."""
     dns = part(lambda d: dns.DnsResolver(d.env.get(contracts.ENV_DNS, "")))
@@ -184,11 +203,18 @@ class Core:
     """Texts that recipients wrote."""
     suppressions = part(
         lambda d: suppressions.Suppressions(
-            d.dynamo.client, d.records_table, d.clock, audit_days=d.settings.audit_days, homes=d.homes
+            d.dynamo.client,
+            d.records_table,
+            d.clock,
+            audit_days=d.settings.audit_days,
+            homes=d.homes,
+            names=d.names,
         )
     )
     open_places = part(lambda d: open_places.DynamoOpenPlaces(d.dynamo, records=d.records_table, clock=d.clock))
     """Places for files that accounts hold."""
+    account_turns = part(lambda d: account_turns.DynamoAccountTurns(d.dynamo, records=d.records_table, clock=d.clock))
+    """Turns of accounts' lists and exports."""
     rules = part(lambda d: spending.KnownRules(d.dynamo, d.records_table, d.clock))
     """Limits that operators have set for accounts."""
     spending = part(lambda d: spending.DynamoSpending(d.dynamo, d.records_table, d.clock, d.tell_limit))

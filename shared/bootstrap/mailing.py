@@ -1,6 +1,5 @@
 """The parts of a deployment that take and end mails, each made when first asked for."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared import contracts
@@ -11,6 +10,7 @@ from shared.engine.mails.ends import MailEnds, MailJobs
 from shared.engine.mails.holds import DomainHolds, MailStream
 from shared.engine.mails.queueing import MailQueuer
 from shared.engine.mails.reports import MailReporter
+from shared.frozen import dataclass
 from shared.lazy import PartOf, lazy
 from shared.metrics import Metric, Service
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shared.adapters.s3 import files, multipart
     from shared.engine import pool
     from shared.engine.intake import accept, schedules
-    from shared.engine.jobs import campaign_queue, control, plan, retry, wake
+    from shared.engine.jobs import campaign_queue, control, plan, rescheduling, retry, wake
     from shared.engine.lists import ingest, uploading
     from shared.engine.notices import take
     from shared.engine.outcome import announcer, fold, track
@@ -40,7 +40,8 @@ else:
     (pool,) = lazy("shared.engine", "pool")
     accept, schedules = lazy("shared.engine.intake", "accept", "schedules")
     control, plan = lazy("shared.engine.jobs", "control", "plan")
-    campaign_queue, retry, wake = lazy("shared.engine.jobs", "campaign_queue", "retry", "wake")
+    campaign_queue, rescheduling = lazy("shared.engine.jobs", "campaign_queue", "rescheduling")
+    retry, wake = lazy("shared.engine.jobs", "retry", "wake")
     ingest, uploading = lazy("shared.engine.lists", "ingest", "uploading")
     (take,) = lazy("shared.engine.notices", "take")
     announcer, fold, track = lazy("shared.engine.outcome", "announcer", "fold", "track")
@@ -160,6 +161,18 @@ class UseCases(Core):
         )
     )
     """What owners do with jobs."""
+    rescheduler = part(
+        lambda d: rescheduling.Rescheduler(
+            records=d.records,
+            ledgers=d.ledgers,
+            planner=d.planner,
+            schedules=d.schedules,
+            clock=d.clock,
+            campaign_of=lambda name: d.campaigns.get(name),
+            kept_days=d.settings.kept_days,
+        )
+    )
+    """Gives jobs that wait another time."""
     announcer = part(
         lambda d: announcer.Announcer(
             d.audience,
@@ -239,6 +252,7 @@ class UseCases(Core):
             queue=d.ingest_queue,
             settings=d.settings,
             clock=d.clock,
+            turns=d.account_turns,
             lease_margin=float(d.env.get(contracts.ENV_LEASE_MARGIN, ingest.LEASE_MARGIN)),
         )
     )
@@ -263,6 +277,7 @@ class UseCases(Core):
             logs=d.logs,
             queue=d.export_queue,
             clock=d.clock,
+            turns=d.account_turns,
         )
     )
     """Makes exports."""

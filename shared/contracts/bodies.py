@@ -1,10 +1,11 @@
 """Bodies of the messages in queues."""
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Final
 
 from shared.contracts.settings import known_fields
+from shared.frozen import dataclass
 
 
 def pointer(job: str, chunk: int) -> str:

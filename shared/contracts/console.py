@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Final
 
 from shared.contracts.settings import known_fields
+from shared.frozen import dataclass
 
 GITHUB: Final = "github"
 OPENID: Final = "openid"
 OPERATOR: Final = "operator"
 """The role of people who look after the whole deployment."""
+KEY_ADMIN: Final = "key-admin"
+"""The role of operators who may also make, replace and revoke API keys in the console."""
 GROUP_PREFIX: Final = "group:"
 """Begins a group of an OpenID provider, so that no login, which people may choose, is the name of a group."""
 DOMAIN_PREFIX: Final = "@"
@@ -34,6 +37,7 @@ class ConsoleSettings:
         base_url: the provider's own address, if it is not the public one; without a slash at its end.
         inbox: where the simulator shows what its providers took, without a slash at its end; empty on AWS.
         own_accounts: whether people may make an account of their own.
+        buttons: whether operators do in the console what else only their commands do.
         issuer: of OpenID: its identifier, letter by letter as in its tokens.
         groups_claim: of OpenID: the claim with a person's groups.
         name: of OpenID: how people know the provider.
@@ -48,6 +52,7 @@ class ConsoleSettings:
     base_url: str = ""
     inbox: str = ""
     own_accounts: bool = True
+    buttons: bool = False
     issuer: str = ""
     groups_claim: str = "groups"
     name: str = ""

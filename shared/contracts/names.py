@@ -38,6 +38,8 @@ ENV_PEOPLE_TABLE: Final = "POSTHASTE_PEOPLE_TABLE"
 """The console's users, memberships and sessions."""
 ENV_JOIN_FUNCTION: Final = "POSTHASTE_JOIN_FUNCTION"
 """The function that makes people's first accounts; without it they have to be invited."""
+ENV_BUTTONS_FUNCTION: Final = "POSTHASTE_BUTTONS_FUNCTION"
+"""The function that does what operators press in the console; without it the console shows their commands."""
 ENV_SWEEP_FUNCTION: Final = "POSTHASTE_SWEEP_FUNCTION"
 ENV_GATHER_FUNCTION: Final = "POSTHASTE_GATHER_FUNCTION"
 """Functions that operators have run once more after one of their runs failed."""
@@ -117,6 +119,7 @@ HANDLERS: Final = {
     "console": "functions.console.handler.handler",
     "join": "functions.dispatch.join.handler",
     "operate": "functions.operate.handler.handler",
+    "buttons": "functions.operate.access.pressed.handler",
 }
 """Function → handler string.
 
@@ -135,6 +138,7 @@ HANDLERS: Final = {
 - console: pages for people
 - join: makes a person's first account, at the console's call
 - operate: what operators see and change, by the command
+- buttons: what they change in the console, at its call
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
@@ -311,6 +315,11 @@ def webhook_secret_name(stage: str, credential_id: str) -> str:
 def unsubscribe_secret_name(stage: str) -> str:
     """Return the Secrets Manager name of what signs unsubscription links: {"current": key, "previous": "key key"}."""
     return f"{prefix(stage)}/unsubscribe"
+
+
+def addresses_secret_name(stage: str) -> str:
+    """Return the Secrets Manager name of what hashes of addresses are keyed by: as `unsubscribe_secret_name`."""
+    return f"{prefix(stage)}/addresses"
 
 
 def configuration_set_name(stage: str, credential_id: str) -> str:

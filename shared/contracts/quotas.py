@@ -1,9 +1,10 @@
 """The quotas of a credential, as `cdk.json` declares them."""
 
-from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any
+
+from shared.frozen import dataclass
 
 
 class Per(StrEnum):

@@ -3,7 +3,7 @@
 import base64
 import json
 import zlib
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import StrEnum
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from shared.contracts.names import (
     TEST_RATE,
 )
 from shared.contracts.quotas import CredentialQuota, WhenFull
+from shared.frozen import dataclass
 
 MOST_TOGETHER: Final = 10
 """Messages that SQS hands over at once."""
@@ -160,6 +161,8 @@ class Settings:
     """Whether a new small job's ledger is in an item of its own, where older versions look for it."""
     webhooks_at_once: int = 0
     """Posts of providers that are served at once, also by an address of their own; 0: no bound, and no such address."""
+    writes_most: int = 0
+    """Write units a second of the table `records` at the most; 0: as many as DynamoDB's quota allows."""
     limits: dict[str, int] = field(default_factory=dict)
     """Limits of a day of accounts that have none of their own, as of `shared.domain.spending.limits`."""
     prices: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -196,7 +199,7 @@ class Settings:
                 "feedback_timeout": self.feedback_timeout,
                 **self._retention(),
                 **({"small_jobs_apart": True} if self.small_jobs_apart else {}),
-                **({"webhooks_at_once": self.webhooks_at_once} if self.webhooks_at_once else {}),
+                **self._bounds(),
                 **({"max_key_days": self.max_key_days} if self.max_key_days else {}),
                 **self._spending(),
                 **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
@@ -206,6 +209,13 @@ class Settings:
         if len(plain) <= 1500:  # noqa: PLR2004 - plain text while it leaves ample room in Lambda's 4 KB
             return plain
         return "z:" + base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+    def _bounds(self) -> dict[str, int]:
+        """Return the bounds of posts and of the table that are set."""
+        return {
+            **({"webhooks_at_once": self.webhooks_at_once} if self.webhooks_at_once else {}),
+            **({"writes_most": self.writes_most} if self.writes_most else {}),
+        }
 
     def _retention(self) -> dict[str, int]:
         """Return the days of audit logs and archives that are set."""

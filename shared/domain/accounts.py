@@ -10,7 +10,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, StrEnum
 from typing import Final
 
@@ -18,6 +18,7 @@ from shared.domain.access.ends import EndingKey, warned_days
 from shared.domain.access.proofs import Proof
 from shared.domain.namespaces import KeyKind, kind_of, namespace
 from shared.domain.recipients.addresses import Address, parse
+from shared.frozen import dataclass
 
 _KEY: Final = re.compile(r"ph_(live|team|test)_[A-Za-z0-9_-]{43}")
 _KEY_ID: Final = re.compile(r"[0-9a-f]{16}")
@@ -203,9 +204,13 @@ def is_account_id(text: str) -> bool:
     return _ACCOUNT.fullmatch(text) is not None
 
 
-def new_key_text(kind: KeyKind) -> str:
-    """Return a new API key's text: 256 random bits behind a prefix that secret scanners recognise."""
-    return f"ph_{kind.value}_{secrets.token_urlsafe(32)}"
+def new_key_text(kind: KeyKind, drawn: str = "") -> str:
+    """Return a new API key's text: 256 random bits behind a prefix that secret scanners recognise.
+
+    Args:
+        drawn: these bits, as `secrets.token_urlsafe` gives them; empty: they are drawn here.
+    """
+    return f"ph_{kind.value}_{drawn or secrets.token_urlsafe(32)}"
 
 
 def is_key_text(text: str) -> bool:

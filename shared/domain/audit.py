@@ -7,13 +7,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-from shared.domain.recipients.addresses import address_hash
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 SYSTEM: Final = "system"
 """The actor of an event that no person or key caused."""
@@ -51,6 +51,7 @@ class Act(StrEnum):
     JOB_STOPPED = "job.stopped"
     JOB_RETRIED = "job.retried"
     JOB_RESUMED = "job.resumed"
+    JOB_RESCHEDULED = "job.rescheduled"
     GUARD_OVERRIDDEN = "campaign.guard_overridden"
     BATCH_GUARD_OVERRIDDEN = "batch.guard_overridden"
     BATCHES_ACCEPTED = "batch.accepted"
@@ -137,6 +138,8 @@ class Act(StrEnum):
     MAIL_HURRIED = "mail.destination_rescheduled"
     ERASING = "person.erasing"
     ERASED = "person.erased"
+    NAMES_ANNOUNCED = "names.announced"
+    NAMES_MOVED = "names.moved"
     ACCOUNT_PAUSED = "account.paused"
     ACCOUNT_RESUMED = "account.resumed"
     CREDENTIAL_PAUSED = "credential.paused"
@@ -209,11 +212,6 @@ class Event:
 
 def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:MARK]
-
-
-def person(address_key: str) -> str:
-    """Return what an event calls a person, by the normalised address or number: 64 bits of its hash."""
-    return f"sha256:{address_hash(address_key)[:16]}"
 
 
 def has_address(text: str) -> bool:

@@ -1,9 +1,11 @@
 """A sender's domain at a provider that signs its mail: its state there, and the records that its owner publishes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
+
+from shared.frozen import dataclass
 
 MAX_MADE: Final = 50
 """Domains made known for an account at a provider in a region, including those that the account gave up. A provider has

@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
-from shared.contracts.console import ID_PREFIX
+from shared.contracts.console import ID_PREFIX, KEY_ADMIN, OPERATOR, ConsoleSettings
 from shared.domain.accounts import ALL_SCOPES, MAX_NAME, ApiKey, Scope
 from shared.domain.audit import masked
 from shared.domain.ids import is_id
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 SESSION_MS: Final[Millis] = 12 * 3_600_000
 """Milliseconds that a session lasts; using it does not lengthen it."""
@@ -106,6 +107,7 @@ class User:
         id: time-ordered.
         provider: as in `Identity`, like `subject`, `login` and `name`.
         operator: may look at every account and act in it; decided anew at each sign-in.
+        key_admin: an operator who may also change what lets somebody in; never stored.
         created_at: Unix milliseconds, like all times here.
         seen_at: of the last sign-in.
         sessions_from: sessions that began before are over.
@@ -126,6 +128,7 @@ class User:
     own: str = ""
     let_in_by: str = ""
     operator_by: str = ""
+    key_admin: bool = False
 
     @property
     def actor(self) -> str:
@@ -224,3 +227,31 @@ def first_keys(user: User, account: str, keys: Iterable[ApiKey]) -> list[str]:
 def is_login(text: str) -> bool:
     """Tell whether a text has the form of a name by which people sign in."""
     return LOGIN.fullmatch(text) is not None
+
+
+def let_in(console: ConsoleSettings) -> Named:
+    """Return who may sign in."""
+    roles = frozenset(console.roles)
+    return Named(frozenset(console.users) | roles, frozenset(console.organizations) | roles)
+
+
+def operators(console: ConsoleSettings) -> Named:
+    """Return who looks after the whole deployment."""
+    having = console.having(OPERATOR) | console.having(KEY_ADMIN)
+    return Named(having, having)
+
+
+def key_admins(console: ConsoleSettings) -> Named:
+    """Return the operators who may also change what lets somebody in."""
+    having = console.having(KEY_ADMIN)
+    return Named(having, having)
+
+
+def as_of_now(console: ConsoleSettings, person: Person) -> Person | None:
+    """Return a person with the rights that the settings of now give them; None: they may not be here any more."""
+    user = person.user
+    if not let_in(console).holds(user.let_in_by):
+        return None
+    operator = user.operator and operators(console).holds(user.operator_by)
+    key_admin = operator and key_admins(console).holds(user.operator_by)
+    return replace(person, user=replace(user, operator=operator, key_admin=key_admin))

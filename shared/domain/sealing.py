@@ -8,8 +8,9 @@ import base64
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from shared.frozen import dataclass
 
 MIN_KEY: Final = 32
 """Characters of a key: 62 letters and digits give 190 bits."""

@@ -5,11 +5,11 @@ Sources: RFC 7208 3 (SPF), RFC 6376 3.6.2.1 (DKIM), RFC 7489 6.1 and 6.6.3 (DMAR
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from shared.domain.namespaces import owner
+from shared.frozen import dataclass
 
 MAX_CLAIMS: Final = 50
 """Domains that an account may claim: each unproven one costs look-ups."""

@@ -1,8 +1,9 @@
 """Daily figures of an account."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
+
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

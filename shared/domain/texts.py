@@ -1,10 +1,10 @@
 """Texts that recipients write to a credential's own number."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.audit import RECIPIENT, Event, Log
+from shared.frozen import dataclass
 
 KEPT_DAYS: Final = 30
 """Days for which a text is kept."""

@@ -4,19 +4,22 @@ An invocation that dies leaves a checkpoint from which the next one continues. O
 its next write. Source: docs/adr/0213.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 from shared.domain.times import Millis, Seconds
-from shared.ports import Clock
+from shared.ports import AccountTurns, Clock, Retriable, TurnKind
 
 MAX_STARTS: Final = 12
 """Leases that may bring work no further before it is given up: six hours of faults."""
 _SHORTEST: Final[Seconds] = 30
 _LONGEST: Final[Seconds] = 3600
+_LOG: Final = logging.getLogger(__name__)
 
 
 class WorkResult(StrEnum):
@@ -26,11 +29,61 @@ class WorkResult(StrEnum):
     """There is no such work, or it has ended."""
     HELD = "held"
     """Another has the lease, or the work rests after a fault."""
+    WAITING = "waiting"
+    """Another piece of its account's work is done first; then this one is called again."""
     LOST = "lost"
     """The lease was lost."""
     HANDED_OVER = "handed_over"
     READY = "ready"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class OneByOne:
+    """Has an account's work of one kind done piece after piece, in order.
+
+    Attributes:
+        kind: of the work.
+        call: has a piece of an account begin, by a message that names it.
+        under_way: tells whether an invocation works on a piece.
+    """
+
+    turns: AccountTurns
+    kind: TurnKind
+    call: Callable[[str, str], None]
+    under_way: Callable[[str], bool]
+
+    def run(self, account: str, name: str, work: Callable[[], WorkResult]) -> WorkResult:
+        """Work on a piece if it is its turn; else it waits in line. A piece that died has no turn any longer.
+
+        Raises:
+            Exception: any fault of the work; then the next one begins.
+        """
+        first = self.turns.enter(account, self.kind, name, self.under_way)
+        if first != name:
+            self._begin(account, first)
+            return WorkResult.WAITING
+        try:
+            did = work()
+        except Exception:  # whatever it was: it rests, and the next one begins
+            self.end(account, name)
+            raise
+        if did is WorkResult.HANDED_OVER:
+            self.turns.enter(account, self.kind, name, self.under_way)  # its turn lasts until the next invocation
+        elif did not in _OF_OTHERS:
+            self.end(account, name)
+        return did
+
+    def end(self, account: str, name: str) -> None:
+        """Give the turn of a piece to the next one; a fault is logged, and that one is called again later."""
+        try:
+            self._begin(account, self.turns.leave(account, self.kind, name))
+        except Retriable:
+            _LOG.warning("turn not passed on", extra={"account": account, "kind": self.kind.value})
+
+    def _begin(self, account: str, name: str) -> None:
+        if name:
+            self.call(account, name)
 
 
 class LeaseLost(Exception):
@@ -48,6 +101,8 @@ class Leased(Protocol):
         """Return it with changes, one version on."""
 
 
+_OF_OTHERS: Final = frozenset({WorkResult.HELD, WorkResult.LOST})
+"""Results with which another invocation works on the same piece, or it rests."""
 T = TypeVar("T", bound=Leased)
 
 

@@ -4,6 +4,7 @@ Every method succeeds, raises `Retriable`, or returns None when another worker w
 again later: throttling, a transaction conflict that did not clear, or a lost connection.
 """
 
+from shared.ports.account_turns import AccountTurns, TurnKind
 from shared.ports.accounts.bouncing import BouncingDays
 from shared.ports.accounts.identities import (
     DomainIdentities,
@@ -87,6 +88,7 @@ from shared.ports.records import (
     Control,
     Idempotency,
     JobEnd,
+    JobsRead,
     Loaded,
     Mismatch,
     OpenJob,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from shared.frozen import dataclass
 from shared.ports.common import After, Limit, Paged
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 

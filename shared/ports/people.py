@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shared.domain.people import (
         FirstAccount,
         Identity,
@@ -55,6 +58,31 @@ class FirstAccounts(Protocol):
 
         Raises:
             Retriable: it may have been made or not; asking again is safe.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """The answer to what an operator has pressed: a status of HTTP, and the body or the problem (RFC 9457)."""
+
+    status: int
+    body: Mapping[str, Any]
+
+
+class Buttons(Protocol):
+    """Does for operators in the console what their commands do; it looks for itself at who asks."""
+
+    def press(self, session: str, method: str, path: str, body: Mapping[str, Any]) -> Pressed:
+        """Do something in the name of the person whose session it is.
+
+        Args:
+            session: the id of the session, which only its browser and the console know.
+            method: of a route of operators.
+            path: of that route, without its root, with values in place of parameters.
+            body: of a GET its query.
+
+        Raises:
+            Retriable: it may have been done or not.
         """
 
 

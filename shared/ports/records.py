@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 from shared.ports.accounts.suppressing import SuppressionRecords
 
 if TYPE_CHECKING:
@@ -99,6 +100,20 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class JobsRead:
+    """Jobs that one read has brought, by their ids.
+
+    Attributes:
+        ledgers: of the small ones, which are in the same items.
+        room: bytes by which the item of a small one may grow without more write units, if it has no words yet.
+    """
+
+    jobs: Mapping[str, Job]
+    ledgers: Mapping[str, Ledger]
+    room: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class JobEnd:
     """The end of a small job by the release of its lease, or later events about its messages.
 
@@ -107,12 +122,16 @@ class JobEnd:
         held: its ledger as stored.
         released: as the release, or what was said, leaves it: DONE.
         detail: of the results that the release writes; None: there are none that are not stored.
+        words: of the provider, to be stored with it; None: there are none.
+        room: as of `JobsRead`. Words that need more are stored before, by themselves.
     """
 
     job: Job
     held: Ledger
     released: Ledger
     detail: Detail | None
+    words: FeedbackDetail | None = None
+    room: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +184,9 @@ class Records(SuppressionRecords, Protocol):
     def job(self, job: str) -> Job | None:
         """Return a job, consistent."""
 
+    def read_with_ledgers(self, names: Collection[str]) -> JobsRead:
+        """Return those of the jobs that there are, with small ones' ledgers, consistent, a hundred in one read."""
+
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
         """Return those of the jobs that there are by their names, consistent, a hundred in one read."""
 
@@ -181,6 +203,8 @@ class Records(SuppressionRecords, Protocol):
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
         """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists.
+
+        A large content of a small job takes another read.
 
         Args:
             content: whether the content is read; False if the caller has it.
@@ -246,6 +270,13 @@ class Records(SuppressionRecords, Protocol):
 
     def override_guard(self, job: str, event: Event | None = None) -> None:
         """Exempt a job from the bounce guard; nothing happens if the job no longer exists. `event`: noted with it."""
+
+    def reschedule(self, job: Job, moved: Job, *, event: Event) -> Changed:
+        """Give a READY job another time, with an event, if it was neither given another nor planned since it was read.
+
+        Args:
+            moved: the job with the new `not_before` and `rests_until`; 0 removes them.
+        """
 
     def set_retry(self, job: Job, request: RetryRequest | None, *, event: Event | None = None) -> Changed:
         """Record an owner's retry, or how far it is, or (None) withdraw it; with an event, in one transaction.

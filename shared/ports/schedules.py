@@ -52,7 +52,6 @@ class Agenda(Protocol):
         wait are counted anew, once in `limits.RECOUNT_MS`.
 
         Args:
-            now: Unix milliseconds.
             test: whether a test key makes it; those have a count of their own.
         """
 

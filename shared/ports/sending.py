@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.times import Millis, Seconds
+from shared.frozen import dataclass
 
 if TYPE_CHECKING:
     from shared.domain.content.unsubscribe import Unsubscription

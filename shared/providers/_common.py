@@ -4,7 +4,6 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, Generic, TypeVar
 
@@ -21,6 +20,7 @@ from shared.domain.jobs.outcomes import (
 )
 from shared.domain.recipients.local_parts import bare
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports import AnswerLost, BadEvents, Http, NoTime, NotSent, Response, Steps, WireRequest
 
 REF_ARG: Final = "posthaste_ref"

@@ -4,10 +4,10 @@ Source: docs/providers/taken-or-not.md, with the sentence of each vendor. A test
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.domain.jobs.outcomes import Outcome, Rejected
+from shared.frozen import dataclass
 from shared.providers._common import fault
 
 

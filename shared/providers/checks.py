@@ -7,7 +7,6 @@ The provider's own code judges a secret, in a call that cannot leave this machin
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from importlib import import_module
@@ -18,6 +17,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.outcomes import Rejected
+from shared.frozen import dataclass
 from shared.ports import BadSignature, Clock, NotSent, Retriable, Target
 from shared.providers import registry
 from shared.providers.needs import needs_of, package_of

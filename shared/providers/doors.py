@@ -4,7 +4,7 @@ A provider's package that has some has a module `intake` with `DOORS`, and perha
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from shared.domain.content.posting import Posting
 from shared.domain.recipients.suppressions import Reach, Suppression
+from shared.frozen import dataclass
 from shared.providers.needs import package_of
 
 NAMES: Final = ("sendgrid", "postmark", "resend")

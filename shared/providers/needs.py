@@ -5,13 +5,14 @@ read it without the adapter. Code outside `shared/providers` never compares a pr
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
 from shared.contracts import Credential
+from shared.frozen import dataclass
 
 
 class Transport(StrEnum):

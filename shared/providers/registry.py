@@ -10,12 +10,12 @@ Its module `send` exposes:
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
 from shared.contracts import Credential, ProviderEvent
+from shared.frozen import dataclass
 from shared.ports import BadEvents, Clock, DomainIdentities, Http, Provider, Queue, Smtp, WebhookReader
 from shared.sigv4 import AwsKeys
 

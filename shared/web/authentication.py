@@ -7,13 +7,14 @@ import base64
 import binascii
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Protocol
 
 from shared.domain.access.networks import allows
 from shared.domain.access.proofs import ACCESS, ACCESS_USE, AccessToken, Proof
 from shared.domain.accounts import ApiKey, Excess, KeyRefusal, Limited, Scope, Taker, id_of_key, is_key_text, key_digest
 from shared.domain.notices.notifier import Notifier
+from shared.frozen import dataclass
 from shared.ports import Clock, Links
 from shared.web.access.signing import check, is_signed, signature_of
 from shared.web.http import Request

@@ -10,11 +10,12 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from email.message import Message
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
+from shared.frozen import dataclass
 from shared.headers import SAFE
 from shared.web.problems import Problem
 

@@ -4,9 +4,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+from shared.domain.characters.invisible import ONE_LINE
 from shared.domain.times import is_rfc_3339
 
-LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
+LINE: Final = ONE_LINE
 """One line: no control character, so that no header can be injected."""
 
 

@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime
 from http import HTTPStatus
 from typing import Final
@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from shared.contracts.faults import fault
 from shared.domain.ids import named
+from shared.frozen import dataclass
 from shared.web.known_fields import did_you_mean
 
 # change: the text of an API error
@@ -56,6 +57,11 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     ),
     "stopping": (409, "The job is being stopped. Repeat the call after Retry-After."),
     "already_started": (409, "The job no longer waits for its scheduled time. You can stop it."),
+    "schedule_changed": (409, "Somebody else has given the job another time meanwhile. Look at it again."),
+    "time_approved": (
+        409,
+        "The list was approved with its time. To send at another one, stop the job, upload the list again and ask.",
+    ),
     "upload_in_progress": (409, "A list of the campaign is being read. Wait until it is read."),
     "upload_missing": (409, "The file is missing. Upload it to the URL of the upload, then complete the upload."),
     "etag_mismatch": (409, "The uploaded file changed. Upload it again."),

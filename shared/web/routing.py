@@ -1,7 +1,7 @@
 """Routes as data: the router answers by them, and the OpenAPI document is generated from them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TypeVar, get_args
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.ids import named
 from shared.domain.notices.notifier import Notifier
+from shared.frozen import dataclass
 from shared.web.http import Answer, Request, in_utf_8
 from shared.web.loose import refuse_loose
 from shared.web.problems import Problem, of_validation

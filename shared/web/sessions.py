@@ -9,12 +9,12 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.people import SESSION_MS, WebSession
 from shared.domain.sealing import Keys, seal, unseal
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 from shared.web.http import Request
 
 COOKIE: Final = "__Host-posthaste_session"

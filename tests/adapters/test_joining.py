@@ -12,9 +12,10 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from botocore.stub import Stubber
 
 from functions.dispatch import join, services
-from shared.adapters.joining import CONFIG, JoinFunction
+from shared.adapters.joining import BUTTONS_CONFIG, CONFIG, ButtonsFunction, JoinFunction
 from shared.domain.people import FirstAccount, Newcomer
 from shared.ports import Retriable
+from shared.ports.people import Pressed
 
 ARN = "arn:aws:lambda:us-east-1:123456789012:function:join"
 WHO = Newcomer("0" * 26, "Ann", "user:ann", "a" * 64)
@@ -55,6 +56,23 @@ def test_a_failure_may_be_repeated(stubbed: tuple[JoinFunction, Stubber], monkey
     monkeypatch.setattr(function._client, "invoke", slow)
     with pytest.raises(Retriable):
         function.make(WHO)
+
+
+def test_a_button_is_pressed_once_whatever_comes_of_it() -> None:
+    """A repeat by the client could make a second account."""
+    client = boto3.client(
+        "lambda", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x", config=BUTTONS_CONFIG
+    )
+    function, stub = ButtonsFunction(client, ARN), Stubber(client)
+    event = {"session": "s", "method": "POST", "path": "/keys/create", "body": {"account": "a"}}
+    answer = {"Payload": io.BytesIO(json.dumps({"status": 200, "body": {"key": ""}}).encode())}
+    stub.add_response("invoke", answer, {"FunctionName": ARN, "Payload": json.dumps(event).encode()})
+    stub.add_client_error("invoke", "ServiceException")
+    with stub:
+        assert function.press("s", "POST", "/keys/create", {"account": "a"}) == Pressed(200, {"key": ""})
+        with pytest.raises(Retriable):
+            function.press("s", "POST", "/keys/create", {"account": "a"})
+        stub.assert_no_pending_responses()
 
 
 def test_the_function_makes_what_its_event_describes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,9 +34,11 @@ from shared.adapters.dynamo.notices.programs import DynamoPrograms
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
 from shared.adapters.dynamo.open_places import DynamoOpenPlaces
+from shared.adapters.dynamo.recipients.stored_names import KeyedNames
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
+from shared.domain.recipients.address_names import Names
 from shared.engine.digests.add import DigestAdder
 from shared.engine.digests.policies import PolicyService
 from shared.engine.digests.service import WindowService
@@ -56,6 +58,7 @@ from tests.api.watched import Watched
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.windows import FakeDigestHints
 from tests.fakes.held import items_of
+from tests.fakes.keyed_names import Keyring
 from tests.fakes.mails.files import FakeMailFiles
 from tests.fakes.progress import reader as progress_reader
 from tests.fakes.queues import FakeQueue
@@ -281,8 +284,12 @@ class Api:
         return sorted(kept, key=lambda x: (x["pk"]["S"], x["sk"]["S"]))
 
 
-def build_api(client: Any, clock: FakeClock) -> Api:
-    """Return an API with tables, an account and a live key of its own."""
+def build_api(client: Any, clock: FakeClock, *, keyed: bool = False) -> Api:
+    """Return an API with tables, an account and a live key of its own.
+
+    Args:
+        keyed: whether hashes of addresses have a key.
+    """
     client = Watched(client)
     made: list[MotoStores] = []
 
@@ -292,7 +299,11 @@ def build_api(client: Any, clock: FakeClock) -> Api:
 
     world = World(*CREDENTIALS, stores=stores, clock=clock)
     tables = made[0].tables
-    functions = Dynamo(client, sleep=clock.sleep, homes=tables.alone)
+    names = Keyring(tables, clock).names(client) if keyed else Names()
+    if isinstance(names, KeyedNames):
+        assert names.begin(empty=lambda: True)
+    made[0].dynamo.names = names
+    functions = Dynamo(client, sleep=clock.sleep, homes=tables.alone, names=names)
     rules = KnownRules(functions, tables.records, clock)
     store = DynamoSpending(functions, tables.records, clock)
     world.spender = Spender(store=store, rules=rules.of, settings=world.settings, clock=clock)
@@ -301,7 +312,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
     records = tables.records
     lists = build_lists(world, made[0])
     accounts = Accounts(client, records, clock, homes=tables.homes, rules=rules)
-    suppressions = Suppressions(client, records, clock, homes=tables.alone)
+    suppressions = Suppressions(client, records, clock, homes=tables.alone, names=names)
     parts = account_parts(functions, records, clock)
     senders = proven(accounts, parts, clock)
     notifiers = DynamoNotifiers(functions, records=records)
@@ -376,6 +387,7 @@ def build_api(client: Any, clock: FakeClock) -> Api:
         spender=world.spender,
         acceptances=made[0].acceptances,
         control=world.control,
+        rescheduler=world.rescheduler_of(lists.services.campaigns.get),
         schedules=world.schedules,
         logs=world.logs,
         progress=progress_reader(world, credentials),

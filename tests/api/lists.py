@@ -10,6 +10,7 @@ from shared.adapters.dynamo.campaigns.approvals import DynamoApprovals
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.campaigns.templates import DynamoTemplates
 from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
+from shared.adapters.dynamo.jobs.account_turns import DynamoAccountTurns
 from shared.adapters.dynamo.jobs.exports import DynamoExports
 from shared.adapters.dynamo.open_places import DynamoOpenPlaces
 from shared.bootstrap.campaigning import CampaignServices, trials
@@ -21,6 +22,7 @@ from shared.engine.campaigns.preview import Previews
 from shared.engine.lists.ingest import Ingestion
 from shared.engine.lists.uploading import Uploading
 from shared.engine.reports.export import Exporter, ExportService
+from shared.ports import TurnKind
 from tests.fakes.exports import FakeMultipart
 from tests.fakes.files import FakeFiles
 from tests.fakes.links import FakeLinks
@@ -58,6 +60,12 @@ class Lists:
             deadline = self.exporter.clock.now() + 600
             self.exporter.work(load_export(message.body), owner=f"export {message.body}", deadline=deadline)
             queue.delete(message)
+
+    def occupy(self, account: str, kind: TurnKind) -> None:
+        """Give an account's turn to a piece of work that begins within a minute."""
+        turns = self.exporter.turns
+        assert turns is not None
+        assert turns.enter(account, kind, "m/first", lambda _: True) == "m/first"
 
     def exported(self, name: str) -> str:
         """Return the name of the file that an export was made into."""
@@ -111,6 +119,7 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
         previews=previews,
         trials=trials(stores.dynamo, table, world.clock),
     )
+    turns = DynamoAccountTurns(stores.dynamo, records=table, clock=world.clock)
     exports, wanted = DynamoExports(stores.dynamo, table), FakeQueue(world.clock, world.tap)
     exporter = Exporter(
         exports=exports,
@@ -119,9 +128,10 @@ def build_lists(world: World, stores: MotoStores) -> Lists:
         logs=world.logs,
         queue=wanted,
         clock=world.clock,
+        turns=turns,
     )
     service = ExportService(exports=exports, queue=wanted, clock=world.clock)
-    ingestion = Ingestion(records=world.records, multipart=FakeMultipart(files), **intake)
+    ingestion = Ingestion(records=world.records, multipart=FakeMultipart(files), turns=turns, **intake)
     return Lists(files, queue, ingestion, services, service, exporter)
 
 

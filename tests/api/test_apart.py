@@ -31,6 +31,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/campaigns/{id}/template"): SAID,
     ("PUT", "/campaigns/{id}/recipients"): {"recipients": [{"recipient": "a@example.org"}]},
     ("POST", "/campaigns/{id}/test"): {"recipient": "a@example.org"},
+    **{("POST", f"/{x}/{{id}}/reschedule"): {"scheduled_at": None} for x in ("jobs", "batches", "campaigns")},
     ("POST", "/campaigns/{id}/approve"): {"approval_id": "0" * 32},
     ("POST", "/campaigns/{id}/refuse"): {"approval_id": "0" * 32},
     ("PUT", "/approval-limit"): {"above": 1_000_000},

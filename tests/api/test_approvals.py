@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from shared.adapters.dynamo import keys
 from shared.domain.audit import Log
 from shared.domain.times import DAY_MS
 from tests.api.approving import Desk, desk
@@ -205,3 +206,36 @@ def test_a_stricter_limit_counts_at_once_and_a_looser_one_needs_another(api: Api
     body = {"approval_id": asked.json["proposal"]["approval_id"]}
     assert api.call("POST", f"{limit}/approve", body, key=found.approves).json["above"] is None
     assert found.send().json.get("waiting_for") is None
+
+
+def test_a_list_that_was_approved_keeps_its_time(four: Desk) -> None:
+    assert four.approve(four.waiting(scheduled_at=four.later(3600))).status == 202
+    for key in (four.asks, four.approves):
+        for path in (f"/jobs/{four.upload}", f"/campaigns/{four.campaign}"):
+            got = four.api.call("POST", f"{path}/reschedule", {"scheduled_at": None}, key=key)
+            assert (got.status, got.code) == (409, "time_approved")
+    job = four.api.call("GET", f"/jobs/{four.upload}", key=four.asks).json
+    assert (job["waiting_for"], four.api.world.oracle.taken) == ("scheduled", [])
+
+
+def test_of_a_list_that_an_older_version_has_sent_the_campaign_says_that_it_was_approved(four: Desk) -> None:
+    assert four.approve(four.waiting(scheduled_at=four.later(3600))).status == 202
+    records = four.api.world.records
+    job = records.job(four.upload)
+    assert job is not None
+    assert job.approved
+    four.api.client.update_item(
+        TableName=four.api.tables.records, Key=keys.job(job.id), UpdateExpression="REMOVE approved"
+    )
+    got = four.api.call("POST", f"/jobs/{job.id}/reschedule", {"scheduled_at": None}, key=four.asks)
+    assert (got.status, got.code) == (409, "time_approved")
+
+
+def test_a_list_that_needed_no_approval_gets_another_time(four: Desk) -> None:
+    four.api.call("PUT", "/approval-limit", {"above": 10}, key=four.asks)
+    policy = four.api.call("GET", "/approval-limit", key=four.approves).json
+    shown = {"approval_id": policy["proposal"]["approval_id"]}
+    assert four.api.call("POST", "/approval-limit/approve", shown, key=four.approves).status == 200
+    assert four.send(scheduled_at=four.later(3600)).json["state"] == "READY"
+    got = four.api.call("POST", f"/jobs/{four.upload}/reschedule", {"scheduled_at": None}, key=four.asks)
+    assert (got.status, got.json["state"]) == (200, "ENQUEUED")

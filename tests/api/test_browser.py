@@ -169,3 +169,12 @@ def test_an_operation_has_samples_of_curl_and_of_both_sdks(site: str, reader: Br
     assert reader.script(tabs) == ["curl", "Python", "TypeScript"]
     reader.click(f"{block} .samples [role=tab]:nth-child(2)")
     reader.reads(f"{block} .samples pre", "api.create_batch(")
+
+
+@pytest.mark.parametrize("width", [320, 390, 1440])
+def test_the_page_of_errors_is_read_at_any_width(site: str, reader: Browser, width: int) -> None:
+    sized(reader, width)
+    reader.do("POST", "/url", {"url": f"{site}/errors"})
+    reader.shows("Errors")
+    shown, room = reader.script(WIDTHS)
+    assert shown <= room == width if width < 700 else shown <= room, "WCAG 2.2, 1.4.10: nothing to scroll sideways"

@@ -12,8 +12,10 @@ from typing import Any, Final
 import pytest
 
 from functions.api.openapi import FILE
-from shared.domain.audit import EVERYONE, Act, Event, Log, person
+from shared.domain.audit import EVERYONE, Act, Event, Log
 from shared.domain.namespaces import namespaces_of
+from shared.domain.recipients.address_names import person
+from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.suppressions import Reach
 from tests.api.approving import desk
 from tests.api.conftest import SENDER, Api
@@ -43,6 +45,7 @@ NO_ENTRY: Final = {
 """Operations without an entry of a key → why."""
 ADDRESS: Final = "ann@example.org"
 SAID: Final = {"from": SENDER, "subject": "Another", "body": "<p>Another</p>"}
+LATER: Final = {"scheduled_at": "2026-09-23T00:00:00Z"}
 TRIAL: Final = {"recipient": ADDRESS, "params": {"name": "Ann"}}
 
 
@@ -129,6 +132,18 @@ def _scheduled(api: Api) -> Deed:
     return Deed(Act.JOB_STOPPED, job, {"id": job})
 
 
+def _later(api: Api) -> Deed:
+    job = api.accepted(scheduled_at="2026-09-22T00:00:00Z")
+    return Deed(Act.JOB_RESCHEDULED, job, {"id": job}, LATER)
+
+
+def _later_campaign(api: Api) -> Deed:
+    name = api.campaign()
+    api.listed(name)
+    job = api.sent(name, scheduled_at="2026-09-22T00:00:00Z")
+    return Deed(Act.JOB_RESCHEDULED, job, {"id": name}, LATER)
+
+
 def _template(act: Act) -> Prepared:
     def deed(api: Api) -> Deed:
         name = api.call("POST", "/templates", BODIES["POST", "/templates"]).json["template_id"]
@@ -199,7 +214,7 @@ def _suppressed(reach: Reach) -> Prepared:
 
     def deed(api: Api) -> Deed:
         api.world.records.suppress(api.account, ADDRESS, "bounced", api.world.clock.ms, reach=reach, job="j")
-        return Deed(Act.SUPPRESSION_REMOVED, person(ADDRESS), {"address": ADDRESS})
+        return Deed(Act.SUPPRESSION_REMOVED, person(address_hash(ADDRESS)), {"address": ADDRESS})
 
     return deed
 
@@ -210,7 +225,7 @@ def _person(act: Act, path: str = "") -> Prepared:
     def deed(api: Api) -> Deed:
         if path:
             assert api.call("PUT", f"{path}/{ADDRESS}").status == 200
-        return Deed(act, person(ADDRESS), {"address": ADDRESS})
+        return Deed(act, person(address_hash(ADDRESS)), {"address": ADDRESS})
 
     return deed
 
@@ -270,6 +285,8 @@ DEEDS: Final[Mapping[str, Prepared]] = {
     **dict.fromkeys(("retryJob", "retryBatch"), _job(Act.JOB_RETRIED)),
     **dict.fromkeys(("resumeJob", "resumeBatch"), _job(Act.JOB_RESUMED)),
     "deleteSchedule": _scheduled,
+    **dict.fromkeys(("rescheduleJob", "rescheduleBatch"), _later),
+    "rescheduleCampaign": _later_campaign,
     "closeDigest": _window(Act.WINDOW_CLOSED),
     "cancelDigest": _window(Act.WINDOW_CANCELLED),
     "putDigestPolicy": _policy(Act.DIGEST_POLICY_CHANGED),

@@ -6,6 +6,7 @@ import pytest
 
 from shared.domain.exports import AGAIN_MS
 from shared.engine.work import MAX_STARTS
+from shared.ports import TurnKind
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 
@@ -30,6 +31,32 @@ def test_a_job_s_export_is_made_and_then_fetched_by_a_link(api: Api, base: str) 
     assert got.json["expires_at"] > got.json["as_of"]
 
 
+def test_an_export_that_waits_for_another_says_so(api: Api) -> None:
+    job = api.logged()
+    assert begun(api, f"/jobs/{job}")["waiting_for"] is None
+    api.lists.occupy(api.account, TurnKind.EXPORTS)
+    api.lists.export()
+    assert begun(api, f"/jobs/{job}")["waiting_for"] == "another_export"
+    api.world.clock.advance(130)
+    assert begun(api, f"/jobs/{job}")["waiting_for"] == "another_export", "it is asked for again"
+    api.lists.export()
+    assert api.call("GET", f"/jobs/{job}/export").status == 200
+
+
+def test_a_list_that_waits_for_another_says_so(api: Api) -> None:
+    name = api.campaign()
+    api.lists.occupy(api.account, TurnKind.LISTS)
+    upload = api.listed(name)
+    path = f"/campaigns/{name}/uploads/{upload}"
+    shown = api.call("GET", path).json
+    assert (shown["state"], shown["waiting_for"]) == ("queued", "another_list")
+    api.world.clock.advance(61)
+    assert api.call("POST", f"{path}/complete", {}).status == 202
+    api.lists.read()
+    shown = api.call("GET", path).json
+    assert (shown["state"], shown["waiting_for"]) == ("ready", None)
+
+
 @pytest.mark.slow
 def test_a_campaign_s_export_has_all_its_lists(api: Api, clock: FakeClock) -> None:
     name = api.campaign()
@@ -44,7 +71,7 @@ def test_a_campaign_s_export_has_all_its_lists(api: Api, clock: FakeClock) -> No
     assert (got.json["rows"], f"get=campaign-{name}-" in got.json["url"]) == (2, True)
     rows = api.lists.files.items[api.lists.exported(name)].decode("utf-8-sig").splitlines()
     assert [row.split(",")[2] for row in rows] == ["recipient", "ann@example.org", "ben@example.org"]
-    assert rows[0].endswith("list.name,sent_at,delivered_at,error_detail,error_meaning,reference,tags,metadata")
+    assert rows[0].endswith("list.name,sent_at,delivered_at,error_detail,error_meaning,reference,tags,metadata,row")
     clock.advance(70 * 86_400)
     got = api.call("GET", f"/campaigns/{name}/export")
     assert (got.status, got.code) == (409, "expired")

@@ -1,11 +1,13 @@
 """Single notices by HTTP, and notifiers that have some."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 
+from shared.domain.jobs.labels import Labels
+from shared.domain.notices.actions import NoticeOwner, take
 from shared.domain.notices.notice import (
     DeliveryMethod,
     Notice,
@@ -14,7 +16,10 @@ from shared.domain.notices.notice import (
     NoticeRun,
     NoticeStatus,
     Phase,
+    Verb,
 )
+from shared.domain.notices.records import NoticeAction
+from shared.domain.notices.times import Hours
 from tests.api.conftest import Api
 from tests.fakes.clock import FakeClock
 
@@ -46,6 +51,24 @@ def test_a_notifier_reads_its_notice(api: Api, clock: FakeClock, login: tuple[st
     times = {name: got[name] for name in ("created_at", "next_attempt_at", "expires_at", "updated_at")}
     assert all(x.endswith("+10:00") for x in times.values()), "every time is in the notifier's zone"
     assert api.call("GET", "/notifiers/clinic").json["last_status_at"] is not None
+
+
+def test_a_notice_and_its_updates_repeat_what_its_notifier_calls_it(
+    api: Api, clock: FakeClock, login: tuple[str, str]
+) -> None:
+    labels = Labels("visit-4711", ("reminders",))
+    made = store(api, clock, labels=labels)
+    got = api.basic("GET", "/messages/A/1", login).json
+    assert (got["reference"], got["tags"]) == ("visit-4711", ["reminders"])
+    owner = NoticeOwner("clinic", api.account, made.uuid, "A/1")
+    change = take(made, NoticeAction(Verb.CANCEL, "CANCEL"), owner, Hours("UTC", 9, 21), clock.ms)
+    assert change is not None
+    assert api.services.notices().notices.write(made, change)
+    clock.advance(60)
+    begin, end = (datetime.fromtimestamp(clock.now() - s, UTC) for s in (120, 10))
+    range_ = f"{begin:%Y%m%d%H%M%S}000Z-{end:%Y%m%d%H%M%S}000Z"
+    (line,) = api.basic("GET", f"/message_updates/{range_}", login).json
+    assert (line["status"], line["reference"], line["tags"]) == ("CANCELED", "visit-4711", ["reminders"])
 
 
 def test_a_notice_shows_the_attempts_of_its_runs(api: Api, clock: FakeClock, login: tuple[str, str]) -> None:

@@ -62,6 +62,8 @@ def test_every_kind_of_item_goes_when_it_should(api: Api) -> None:
         "export": {8},
         "idempotency": {1},
         "agenda": {8},
+        "SCHEDULES": {400},
+        "TURNS": {1},
         "audit": {400},
     }
     assert {name for name, days in found.items() if 0 in days} == FOR_EVER & set(found)

@@ -78,6 +78,65 @@ def test_a_test_key_s_pages_are_full_and_name_no_live_job(api: Api, clock: FakeC
         assert seen == wanted
 
 
+def moment(clock: FakeClock, seconds: float) -> str:
+    return datetime.fromtimestamp(clock.now() + seconds, UTC).isoformat()
+
+
+@pytest.mark.parametrize("kind", ["jobs", "batches"])
+def test_a_job_that_waits_gets_another_time_and_is_sent_now(api: Api, clock: FakeClock, kind: str) -> None:
+    job, when = later(api, clock, 3600), moment(clock, 7200)
+    got = api.call("POST", f"/{kind}/{job}/reschedule", {"scheduled_at": when, "instead_of": moment(clock, 3600)})
+    assert (got.status, got.json["state"], got.json["waiting_for"]) == (200, "READY", "scheduled")
+    assert datetime.fromisoformat(got.json["scheduled_at"]) == datetime.fromisoformat(when)
+    assert [x["job_id"] for x in api.call("GET", "/schedules").json["items"]] == [job]
+    wrong = api.call("POST", f"/{kind}/{job}/reschedule", {"scheduled_at": None, "instead_of": moment(clock, 3600)})
+    assert (wrong.status, wrong.code) == (409, "schedule_changed")
+    got = api.call("POST", f"/{kind}/{job}/reschedule", {"scheduled_at": None})
+    assert (got.status, got.json["state"], got.json["scheduled_at"]) == (200, "ENQUEUED", None)
+    api.world.settle()
+    assert len(api.world.oracle.taken) == 1
+    again = api.call("POST", f"/{kind}/{job}/reschedule", {"scheduled_at": None})
+    assert (again.status, again.code) == (409, "already_started")
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"scheduled_at": "tomorrow"}, {"scheduled_at": "2020-01-01T00:00:00Z"}, {"scheduled_at": "now"}]
+)
+def test_a_time_that_is_none_changes_nothing(api: Api, clock: FakeClock, body: dict[str, str]) -> None:
+    job = later(api, clock, 3600)
+    before = api.world.job(job)
+    got = api.call("POST", f"/jobs/{job}/reschedule", body)
+    assert (got.status, got.fields) == (422, ["scheduled_at"])
+    assert api.world.job(job) == before
+
+
+def test_all_lists_of_a_campaign_that_wait_get_the_time(api: Api, clock: FakeClock) -> None:
+    name = api.campaign()
+    jobs = []
+    for seconds in (3600, 7200):
+        api.listed(name)
+        jobs.append(api.sent(name, scheduled_at=moment(clock, seconds)))
+    path = f"/campaigns/{name}/reschedule"
+    got = api.call("POST", path, {"scheduled_at": moment(clock, 600)})
+    assert (got.status, [x["job_id"] for x in got.json["jobs"]]) == (200, jobs)
+    assert {x["scheduled_at"] for x in got.json["jobs"]} == {got.json["jobs"][0]["scheduled_at"]}
+    late = api.call("POST", path, {"scheduled_at": moment(clock, 31 * 86400)})
+    assert (late.status, late.fields) == (422, ["scheduled_at"])
+    assert api.call("POST", path, {"scheduled_at": None}).json["jobs"][0]["state"] == "ENQUEUED"
+    api.world.settle()
+    assert len(api.world.oracle.taken) == 4
+    assert api.call("POST", path, {"scheduled_at": None}).code == "already_started"
+
+
+def test_a_charge_of_a_limit_is_not_made_again(api: Api, clock: FakeClock) -> None:
+    name = api.campaign()
+    api.listed(name)
+    job = api.sent(name, scheduled_at=moment(clock, 3600))
+    before = api.world.job(job).charge
+    assert api.call("POST", f"/jobs/{job}/reschedule", {"scheduled_at": moment(clock, 7200)}).status == 200
+    assert api.world.job(job).charge == before
+
+
 def test_what_has_started_is_not_taken_back(api: Api, clock: FakeClock) -> None:
     running, due = api.accepted(), later(api, clock, 60)
     clock.advance(60)

@@ -91,3 +91,13 @@ def test_repeated_requests_take_no_room_for_long(api: Api) -> None:
     assert len({x.json["job_id"] for x in made}) == 1
     fill(api, MOST - 1)
     refused(api.batch(scheduled_at=later(api)))
+
+
+def test_a_job_with_another_time_takes_no_further_room(api: Api) -> None:
+    jobs = [api.accepted(scheduled_at=later(api)) for _ in range(MOST - 1)]
+    for minutes in (1, 2, 3):
+        for job in jobs:
+            body = {"scheduled_at": later(api, 7200 + 60 * minutes)}
+            assert api.call("POST", f"/batches/{job}/reschedule", body).status == 200
+    fill(api, 1)
+    refused(api.batch(scheduled_at=later(api)))

@@ -4,13 +4,15 @@ import random
 from collections import Counter
 from dataclasses import replace
 
+import boto3
 import pytest
 
 from benchmarks.counting import finished
 from benchmarks.rig.mail import recipients
-from benchmarks.rig.scenarios import batch, lane_of, rate_of, warm, words
-from benchmarks.rig.world import World, world
+from benchmarks.rig.scenarios import batch, campaign, lane_of, rate_of, warm, words
+from benchmarks.rig.world import REGION, TABLES, World, world
 from cli.checks import account
+from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import ProviderEvent
 from shared.domain.jobs import runs
 from shared.domain.jobs.job import Job
@@ -74,6 +76,51 @@ def test_noting_whose_batches_are_accepted_costs_one_write_an_hour() -> None:
         assert (first[0] - known[0], first[1] - known[1]) == (1, 1)
         assert [posted(), posted()] == [known, known]
         assert known == SINGLE_POST
+
+
+def limit(w: World) -> None:
+    """Give the account limits of every measure, which it does not reach, and let processes hear of them."""
+    client = boto3.Session(region_name=REGION).client("dynamodb")
+    accounts = Accounts(client, TABLES.records, w.clock, homes=TABLES.homes)
+    assert accounts.set_limits(w.account, {"email": 10**6, "messages": 10**6, "price": 10**12})
+    w.clock.advance(61)
+
+
+@pytest.mark.slow
+def test_all_limits_of_an_account_cost_a_single_message_one_write_and_one_call() -> None:
+    counted = []
+    with world(rate=1000) as w:
+        for begin in (lambda _: None, limit):
+            begin(w)
+            for _ in range(2):
+                w.take()
+                w.post(recipients(1), 500)
+                accepted = w.take()
+            w.finish()
+            sent = w.take()
+            counted.append(((accepted.wru, accepted.aws_calls), sent.wru))
+    plain, limited = counted
+    assert plain[0] == SINGLE_POST
+    assert limited[0] == (SINGLE_POST[0] + 1, SINGLE_POST[1] + 1)
+    assert limited[1] == plain[1]
+
+
+@pytest.mark.slow
+def test_limits_cost_a_campaign_s_messages_nothing() -> None:
+    more = []
+    for size in (100, 1100):
+        counted = []
+        for begin in (lambda _: None, limit):
+            with world(rate=1000) as w:
+                warm(w)
+                begin(w)
+                w.take()
+                _, tally = campaign(w, size, 500)
+                counted.append((tally.wru, tally.aws_calls))
+        (units, calls), (limited, asked) = counted
+        more.append((limited - units, asked - calls))
+    assert more[0] == more[1]
+    assert max(more[0]) <= 3, "when it is sent, and when it ends"
 
 
 @pytest.mark.slow

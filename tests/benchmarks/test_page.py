@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import COST, MARK, PERFORMANCE, REST_MARK, ROOT, SINGLES_MARK, insert, printed
-from benchmarks.counting import cost, counted, express, rest
+from benchmarks.__main__ import COST, MARK, PERFORMANCE, REST_MARK, ROOT, SINGLES_MARK, STEADY_MARK, insert, printed
+from benchmarks.bills import told
+from benchmarks.counting import express, rest
+from benchmarks.counting.cost import Way
 from cli.checks import account
 from infra.schema import MIN_WORKERS
 from infra.settings import MESSAGES_PER_WORKER
@@ -30,27 +32,51 @@ def test_a_page_without_its_markers_is_an_error(tmp_path: Path) -> None:
         insert(page, "x")
 
 
-def test_lines_add_up_and_the_readme_names_the_same_totals() -> None:
+def _totals() -> dict[tuple[str, str, str], str]:
+    """Return the totals of the page by shape, rate and events."""
     rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in printed(COST).splitlines()]
-    columns = list(zip(*rows[2:], strict=True))[1:]
-    for *lines, total, _ in columns:
-        assert sum(map(float, lines)) == pytest.approx(float(total), abs=0.009)
-    batched, single, together, _, campaign, quiet, busy, _ = (total for *_, total, _ in columns)
+    assert rows[0][:3] == ["shape", "rate", "events"]
+    for row in rows[2:]:
+        *lines, total, _ = row[3:]
+        assert sum(map(float, lines)) == pytest.approx(float(total), abs=0.05)
+    return {(row[0], row[1], row[2]): row[-2] for row in rows[2:]}
+
+
+def _of(totals: dict[tuple[str, str, str], str], shape: str, way: Way, rate: str = "1,000 a second") -> str:
+    return totals[shape, rate, way.value]
+
+
+def test_lines_add_up_and_the_readme_names_the_same_totals() -> None:
+    totals = _totals()
+    batches = [_of(totals, told.PLAIN, way) for way in (Way.BATCHED, Way.POSTS, Way.OWN)]
+    singles = [_of(totals, "single message", Way.POSTS, rate) for rate in ("ten at a time", "by itself")]
+    shared = [_of(totals, told.LARGE, Way.BATCHED), _of(totals, told.CAMPAIGN, Way.BATCHED)]
     at_rest = _rest("2 credentials of 2 providers")
     readme = re.search(r"## What it costs\n\n(.*)", (ROOT / "README.md").read_text("utf-8"))
     assert readme
-    assert PRICE.findall(readme[1]) == [batched, together, single, campaign, busy, quiet, *at_rest]
+    assert PRICE.findall(readme[1]) == [batches[0], shared[0], *batches[1:], shared[1], *singles, *at_rest]
 
 
 def test_the_guide_of_a_first_deployment_names_the_same_prices() -> None:
-    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in printed(COST).splitlines()]
-    totals = dict(zip(rows[0], next(row for row in rows if row[0] == "total"), strict=True))
+    totals = _totals()
     page = re.search(r"## What it costs\n\n(.*)", (ROOT / "docs" / "first-deploy.md").read_text("utf-8"))
     assert page
     at_rest, least, most = _rest("1 credential of 1 provider")
-    batches = (totals["2 KB bodies, batched feedback"], totals["2 KB bodies, one post per event"])
-    alone = (totals["single messages, busy"], totals["single messages, quiet"])
+    batches = [_of(totals, told.PLAIN, way) for way in (Way.BATCHED, Way.POSTS)]
+    alone = [_of(totals, "single message", Way.POSTS, rate) for rate in ("ten at a time", "by itself")]
     assert PRICE.findall(page[1]) == [least, most, at_rest, *batches, *alone]
+
+
+def test_each_shape_is_told_at_both_rates_and_for_the_ways_of_its_events() -> None:
+    rates: dict[str, set[str]] = {}
+    ways: dict[str, set[str]] = {}
+    for shape, rate, way in _totals():
+        rates.setdefault(shape, set()).add(rate)
+        ways.setdefault(shape, set()).add(way)
+    assert {shape for shape, some in rates.items() if len(some) < 2} == {told.LARGE}
+    assert ways["single message"] == {way.value for way in Way}
+    assert ways[told.PLAIN] == {way.value for way in Way} - {Way.NONE.value}
+    assert Way.OWN.value in ways["notice (text message)"]
 
 
 def _rest(deployment: str) -> list[str]:
@@ -70,9 +96,10 @@ def test_no_page_has_a_price_that_the_page_of_costs_lacks() -> None:
 
 @pytest.mark.slow
 def test_the_page_has_the_counted_figures() -> None:
-    _, bills = counted.costs()
-    assert printed(COST) == cost.markdown(bills)
+    _, bills = told.costs()
+    assert printed(COST) == told.markdown(bills)
     assert printed(COST, REST_MARK) == rest.markdown()
+    assert printed(COST, STEADY_MARK) == told.steady(bills)
 
 
 @pytest.mark.slow

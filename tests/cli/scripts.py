@@ -95,6 +95,7 @@ def listed(state: str, status: int = 200, **more: Any) -> Answer:
         "upload_id": UPLOAD,
         "state": state,
         "progress": 0.0,
+        "waiting_for": None,
         "eta": None,
         "size": None,
         "rows": 0,
@@ -127,6 +128,7 @@ def bad_row(number: int, code: str, detail: str, value: str | None = None) -> di
 def preview(row: int = 1, **more: Any) -> Answer:
     known = {
         "row": row,
+        "sheet_row": row + 1,
         "recipient": "ann@example.org",
         "skip": None,
         "error": None,

@@ -127,3 +127,47 @@ def test_ctrl_c_at_a_question_says_what_goes_on(run: Run, api: FakeApi) -> None:
     api.answers(Answer({"state": "SENDING", "counts": {"queued": 1200}}))
     done = run("batch", "retry", "b1", terminal=True, input="")
     assert (done.code, done.err.splitlines()[1:]) == (130, ["nothing was changed; batch b1 is sending"])
+
+
+SCHEDULED, NEXT = (datetime.fromtimestamp(FakeClock().now() + hours * 3600, UTC).isoformat() for hours in (1, 2))
+
+
+def waiting(**more: object) -> Answer:
+    counts = {"queued": 1200, "sending": 0, "sent": 0}
+    known = {"state": "READY", "waiting_for": "scheduled", "scheduled_at": SCHEDULED, "counts": counts}
+    return Answer({**known, **more})
+
+
+def test_another_time_names_the_old_one_the_new_one_and_how_many(run: Run, api: FakeApi) -> None:
+    api.answers(waiting(), waiting(scheduled_at=NEXT))
+    done = run("batch", "reschedule", "b1", "--at", NEXT, terminal=True, input="y\n")
+    asked = f"Send 1,200 messages of batch b1 at {NEXT}, instead of at {SCHEDULED}, through"
+    assert (done.code, asked in done.err) == (0, True)
+    assert done.out.endswith(f"batch b1 is sent at {NEXT}\n")
+    assert [(a.method, a.path, a.json) for a in api.asked if a.method == "POST"] == [
+        ("POST", "/batches/b1/reschedule", {"scheduled_at": NEXT, "instead_of": SCHEDULED})
+    ]
+
+
+def test_what_is_to_be_sent_now_is_asked_about_or_not(run: Run, api: FakeApi) -> None:
+    api.answers(Answer({**stats("READY").body, "jobs": [waiting().body]}))
+    done = run("campaign", "reschedule", CAMPAIGN, "--now", terminal=True, input="n\n")
+    assert (done.code, f"of campaign {CAMPAIGN} now, instead of at {SCHEDULED}" in done.err) == (1, True)
+    assert [a.method for a in api.asked] == ["GET"]
+    api.answers(Answer({"campaign_id": CAMPAIGN, "jobs": [{"state": "ENQUEUED", "waiting_for": "rate"}]}))
+    done = run("campaign", "reschedule", CAMPAIGN, "--now", "--yes")
+    assert done.out == f"campaign {CAMPAIGN} is sent now; posthaste campaign watch {CAMPAIGN}\n"
+    assert api.asked[-1].json == {"scheduled_at": None}
+
+
+def test_what_does_not_wait_is_not_asked_about(run: Run, api: FakeApi) -> None:
+    api.answers(Answer({"state": "SENDING", "waiting_for": "hours", "counts": {"queued": 3}}))
+    done = run("batch", "reschedule", "b1", "--now", terminal=True, input="y\n")
+    assert (done.code != 0, "does not wait for its time" in done.err) == (True, True)
+    assert [a.method for a in api.asked] == ["GET"]
+
+
+@pytest.mark.parametrize("words", [(), ("--now", "--at", NEXT), ("--at", "tomorrow")])
+def test_one_time_is_named(run: Run, api: FakeApi, words: tuple[str, ...]) -> None:
+    assert run("batch", "reschedule", "b1", *words, "--yes").code == 2
+    assert api.asked == []

@@ -71,6 +71,15 @@ def test_the_tables_throughput() -> None:
     assert levels(account.writes({"Quota": {"Value": 1_600_000.0}}, settings)) == [OK]
 
 
+@pytest.mark.parametrize(("most", "level"), [(1000, ERROR), (4000, WARNING), (200_000, OK)])
+def test_a_table_with_a_capacity_of_its_own_takes_no_more(most: int, level: Level) -> None:
+    settings = Settings("dev", (Credential("fast", "sendgrid", "email", 5000),), {}, writes_most=most)
+    found = account.writes({"Quota": {"Value": 400_000.0}}, settings)
+    assert levels(found) == [level]
+    assert f"the table records grows to {most:,} write units a second" in found.says
+    assert "quota" not in found.do
+
+
 def test_five_thousand_single_messages_a_second_are_too_many_for_a_table() -> None:
     five = Settings("dev", (Credential("fast", "sendgrid", "email", 5000),), {})
     found = account.writes({"Quota": {"Value": 40_000.0}}, five)

@@ -195,6 +195,11 @@ class Case:
         found: str = self.api.call("POST", "/batches", body).json["job_id"]
         return found
 
+    def later(self) -> str:
+        name = self.campaign()
+        self.api.sent(name, scheduled_at=self.tomorrow())
+        return name
+
     def stopped(self) -> str:
         name = self.campaign()
         job = self.api.sent(name)
@@ -214,6 +219,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("redrive",): lambda _: ("lane-one", "--yes"),
     ("doctor",): lambda _: (),
     ("account", "move"): lambda _: (),
+    ("rehash",): lambda _: ("--look",),
     ("credential", "split"): lambda _: (),
     ("batch", "send"): lambda _: ("batch.json", "--yes"),
     ("batch", "list"): lambda c: c.there(c.batch()),
@@ -237,6 +243,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("batch", "export"): lambda c: (c.batch(),),
     ("batch", "stop"): lambda c: (c.api.accepted(),),
     ("batch", "resume"): lambda c: (c.batch(), "--yes"),
+    ("batch", "reschedule"): lambda c: (c.scheduled(), "--now", "--yes"),
     ("batch", "retry"): lambda c: (c.batch(), "--yes"),
     ("campaign", "run"): lambda _: ("list.csv", "--template", "mail.html", *MESSAGE, "--yes"),
     ("campaign", "list"): lambda c: c.there(c.campaign()),
@@ -253,6 +260,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("campaign", "export"): lambda c: (c.sent(),),
     ("campaign", "stop"): lambda c: (c.sent(),),
     ("campaign", "resume"): lambda c: (c.stopped(), "--yes"),
+    ("campaign", "reschedule"): lambda c: (c.later(), "--now", "--yes"),
     ("campaign", "retry"): lambda c: (c.sent(), "--yes"),
     ("campaign", "waiting"): lambda c: c.there(c.waiting()),
     ("campaign", "approve"): lambda c: (c.waiting(), "--yes"),

@@ -20,6 +20,7 @@ from cli.doctor.context import Patient
 from cli.doctor.doctor import CHECKS, Check, examine
 from cli.errors import NotFound
 from shared.contracts import ENV_FEEDBACK_QUEUE_URL, ENV_SETTINGS, Credential, Settings
+from shared.domain.recipients.address_names import NameKeys, NamesState
 from shared.ports import Retriable
 from tests.cli.fakes import Answer, FakeApi, FakeClock, Run
 
@@ -28,6 +29,7 @@ SES = Credential("ses-main", "ses", "email", 14, configuration_set="posthaste-bl
 SETTINGS = Settings("blue", (SES,), {"email": ("ses-main",)}, public_url="https://mail.example.com")
 TOPIC = f"arn:aws:sns:{REGION}:123456789012:posthaste-blue-ses"
 QUEUE = f"arn:aws:sqs:{REGION}:123456789012:posthaste-blue-feedback"
+KEYED = NamesState(1, 1, 5, NameKeys(("k" * 64,)).checks)
 OWN = ("names", "first accounts", "stack", "address", "webhooks", "dead letters", "breakers", "switches")
 """Asked elsewhere: by the deployed test, on stores, over HTTP."""
 
@@ -82,6 +84,9 @@ class Stage:
 
         return Accounts()
 
+    def names(self, _clock: Any) -> NamesState:
+        return KEYED
+
     def patient(self) -> Patient:
         return Patient(self, SETTINGS, reserved=True, from_file=True, clock=FakeClock())  # type: ignore[arg-type]
 
@@ -128,6 +133,7 @@ def healthy(stage: Stage) -> None:
     secrets.add_response("get_secret_value", {}, {"SecretId": "posthaste-blue/credential/ses-main"})
     key = json.dumps({"current": "k" * 64})
     secrets.add_response("get_secret_value", {"SecretString": key}, {"SecretId": "posthaste-blue/unsubscribe"})
+    secrets.add_response("get_secret_value", {"SecretString": key}, {"SecretId": "posthaste-blue/addresses"})
     asked = {"QueueUrl": "https://sqs/feedback", "AttributeNames": ["QueueArn"]}  # type: ignore[dict-item]
     stage.stub("sqs").add_response("get_queue_attributes", {"Attributes": {"QueueArn": QUEUE}}, asked)
     subscription = {"Protocol": "sqs", "Endpoint": QUEUE, "SubscriptionArn": f"{TOPIC}:1", "TopicArn": TOPIC}
@@ -157,6 +163,7 @@ def test_a_healthy_deployment_is_ok_in_every_respect(stage: Stage) -> None:
         "secret ses-main",
         "secret unsubscribe",
         "identities",
+        "hashes",
         "ses events",
         "alarms",
     ]

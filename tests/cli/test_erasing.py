@@ -6,8 +6,8 @@ import boto3
 import pytest
 
 from cli.operating.erasing import ARCHIVE, DONE, LISTS, MESSAGES
-from functions.operate import erasing
-from functions.operate.erasing import EraseStep
+from functions.operate.personal import erasing
+from functions.operate.personal.erasing import EraseStep
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.erasure.erasing import Eraser

@@ -21,12 +21,19 @@ def told_honestly(api: FakeApi) -> Iterator[None]:
 
 
 def preparing(progress: float) -> Answer:
-    return Answer({"state": "preparing", "progress": progress, "as_of": AT}, status=202)
+    return Answer({"state": "preparing", "progress": progress, "waiting_for": None, "as_of": AT}, status=202)
 
 
 def ready(api: FakeApi) -> Answer:
     url = f"{api.url}/bucket/export?X-Amz-Signature=s"
     return Answer({"state": "ready", "url": url, "expires_at": AT, "rows": 1_000, "as_of": AT})
+
+
+def test_it_says_that_another_export_is_made_first(run: Run, api: FakeApi, folder: Path) -> None:
+    waits = Answer({"state": "preparing", "progress": 0.0, "waiting_for": "another_export", "as_of": AT}, status=202)
+    api.answers(waits, ready(api), Answer(raw=ROWS))
+    assert "making the file: 0%  another export of the account is made first" in run("batch", "export", JOB).out
+    assert list(folder.iterdir())
 
 
 @pytest.mark.parametrize(("kind", "root", "name"), [("batch", "batches", JOB), ("campaign", "campaigns", CAMPAIGN)])

@@ -23,6 +23,7 @@ ASKING: Final[tuple[tuple[str, ...], ...]] = (
     ("batch", "override-bounce-guard", ID),
     ("campaign", "approve", ID),
     *((kind, verb, ID) for kind in ("batch", "campaign") for verb in ("resume", "retry")),
+    *((kind, "reschedule", ID, "--now") for kind in ("batch", "campaign")),
     ("digest", "close", ID),
     ("erase", "ann@example.org"),
     ("redrive", "log"),

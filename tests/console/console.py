@@ -20,6 +20,8 @@ from functions.console.use_cases import (
     ResultUseCases,
     SenderUseCases,
 )
+from functions.operate.services import PressedServices
+from shared import contracts
 from shared.adapters.alarms import RaisedAlarms
 from shared.adapters.dynamo.accounts.first_accounts import DynamoFirstAccounts
 from shared.adapters.dynamo.client import Dynamo
@@ -35,11 +37,18 @@ from shared.engine.campaigns.trials import Trials
 from shared.ports.people import NotSignedIn
 from shared.web.sessions import Sessions
 from tests.api.conftest import Api, Reply, build_api, event
+from tests.console.buttons import PressedButtons, environment
 from tests.fakes.clock import FakeClock
+from tests.fakes.keyed_names import Keyring
 from tests.fakes.people import create_people
 
 SETTINGS = ConsoleSettings(
-    "github", "client", users=("ann", "ben"), organizations=("acme",), roles={"olga": "operator", "keepers": "operator"}
+    "github",
+    "client",
+    users=("ann", "ben"),
+    organizations=("acme",),
+    roles={"olga": "operator", "keepers": "operator", "kira": "key-admin"},
+    buttons=True,
 )
 ANN = Identity("github", "1", "Ann", "Ann Example")
 KEYS = Keys("k" * 40, ("p" * 40,))
@@ -71,6 +80,7 @@ class Console:
     provider: FakeSignIn
     client: Any
     people_table: str
+    buttons: PressedButtons
     cookies: dict[str, str] = field(default_factory=dict)
     address: str = "192.0.2.1"
 
@@ -173,6 +183,17 @@ def build_console(client: Any, clock: FakeClock) -> Console:
     provider = FakeSignIn()
     of = api.services
     functions = Dynamo(client, sleep=clock.sleep, homes=api.tables.alone)
+    ring = Keyring(api.tables, clock)
+    names = {
+        contracts.ENV_RECORDS_TABLE: api.tables.records,
+        contracts.ENV_OPS_TABLE: api.tables.ops,
+        contracts.ENV_IDENTITIES_TABLE: api.tables.alone.identities,
+        contracts.ENV_AUDIT_TABLE: api.tables.alone.audit,
+        contracts.ENV_PEOPLE_TABLE: table,
+    }
+    pressed = PressedServices(environment(of.settings, SETTINGS.dumps(), names), clock)
+    vars(pressed)["dynamo_client"] = client
+    buttons = PressedButtons(pressed)
     services = ConsoleServices(
         settings=of.settings,
         console=SETTINGS,
@@ -190,7 +211,10 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         credentials=of.credentials,
         progress=of.progress,
         control=of.control,
+        rescheduler=of.rescheduler,
         first_accounts=DynamoFirstAccounts(functions, clock),
+        names=ring.names(client),
+        buttons=buttons,
         use_cases=build_use_cases(api),
         links=of.links,
         limits=sign_in_limits(functions, table, clock, lambda: KEYS),
@@ -205,4 +229,4 @@ def build_console(client: Any, clock: FakeClock) -> Console:
             samples=True,
         ),
     )
-    return Console(api, services, provider, client, table)
+    return Console(api, services, provider, client, table, buttons)

@@ -8,7 +8,7 @@ import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from random import Random
 from typing import Any, Final
@@ -18,7 +18,7 @@ from urllib.parse import quote
 from functions.console.pages.campaigns.samples import LETTER
 from functions.console.screen import PageRoute
 from functions.console.screens import ROUTES
-from shared.contracts import ProviderEvent
+from shared.contracts import CredentialQuota, Per, ProviderEvent, Warmup
 from shared.domain.campaigns.approval import ApprovalLimit, Who
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.jobs.outcomes import Rejected
@@ -41,6 +41,26 @@ FIRST: Final = ("Ada", "Ben", "Chloé", "Deniz", "Elif", "Farah", "Goran", "Hana
 LAST: Final = ("Adler", "Brandt", "Costa", "Dubois", "Eriksen", "Fischer", "García", "Horvat", "Ito", "Jansen")
 DAYS: Final = (31, 36, 12, 9, 34, 40, 38, 35, 37, 11, 8, 41, 44)
 """Messages of the days before today, oldest first."""
+WARM_FROM: Final = date(2026, 9, 18)
+WARM_DAYS: Final = (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 20_000, 30_000, 40_000)
+LETTERS: Final = {
+    "queue": "feedback",
+    "count": 3,
+    "held": 1,
+    "items": [
+        {
+            "message_id": f"0000000{n}-1b1c-4f0e-9f6e-2f1d5c0b7a3e",
+            "since": 1_790_000_000_000 + n * 60_000,
+            "deliveries": 5,
+            "redrives": n % 2,
+            "what": what,
+            "state": "job LOGGED",
+            "error": "Retriable at dynamo/client.py:210",
+        }
+        for n, what in enumerate(("2 words from one", "1 words from two", None))
+    ],
+}
+"""What is dead in a queue."""
 LONG: Final = "A reminder with a name that takes more than one line of every table, and onewordthatdoesnotendatall"
 
 
@@ -64,6 +84,7 @@ class Example:
         team: what team keys made.
         asked: a campaign that waits for approval.
         posted: one whose list was sent.
+        scheduled: a job that waits for its time.
     """
 
     console: Console
@@ -82,6 +103,7 @@ class Example:
     team: TeamThings
     asked: str
     posted: str
+    scheduled: str
 
     @property
     def account(self) -> str:
@@ -91,6 +113,12 @@ class Example:
     def member(self) -> str:
         """The id of a member."""
         (found, _), *_ = self.console.services.people.members(self.account)
+        return found.id
+
+    @property
+    def key(self) -> str:
+        """The id of an API key."""
+        found, *_ = self.console.services.accounts.list_keys(self.account)
         return found.id
 
 
@@ -149,6 +177,14 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     team = teamed(console)
     sent = _failed_over(console)
     clock.advance(600)
+    roles = {**console.services.console.roles, "olga": "key-admin"}
+    console.services = replace(console.services, console=replace(console.services.console, roles=roles))
+    for queue in ("feedback", "lane-one"):
+        console.buttons.canned[f"/queues/{queue}/letters"] = {**LETTERS, "queue": queue}
+    quota = CredentialQuota(50_000, Per.DAY, "UTC", Warmup(WARM_FROM, WARM_DAYS))
+    settings = console.services.settings
+    declared = tuple(replace(c, quotas=(quota,)) if c.id == "texts" else c for c in settings.credentials)
+    console.services = replace(console.services, settings=replace(settings, credentials=declared))
     console.sign_in(OLGA)
     posted = _posted(console)
     waiting = api.accepted(people(60, 30), subject="Your invoice of September")
@@ -172,6 +208,7 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
         team,
         _asked(console),
         posted,
+        api.accepted(subject="Season's greetings", scheduled_at="2026-12-24T08:00:00Z"),
     )
 
 
@@ -316,6 +353,10 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "results of a job": lambda x: (f"{x.account}/jobs/{x.sent}/results",),
     "results of a campaign": lambda x: (f"{x.account}/campaigns/{x.posted}/results",),
     "ask to stop": lambda x: (f"{x.account}/jobs/{x.waiting}/stop",),
+    "ask to send now": lambda x: (f"{x.account}/jobs/{x.scheduled}/now",),
+    "ask for another time": lambda x: tuple(
+        f"{x.account}/jobs/{x.scheduled}/time{q}" for q in ("", "?at=2026-12-27T09:00&zone=Europe/Paris")
+    ),
     "ask to resume": lambda x: (f"{x.account}/jobs/{x.stopped}/resume",),
     "ask to retry": lambda x: (f"{x.account}/jobs/{x.sent}/retry",),
     "messages of a job": lambda x: tuple(f"{x.account}/jobs/{job}/messages" for job in (x.sent, x.team.job)),
@@ -366,6 +407,11 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "ask to hurry a destination": lambda x: (f"{x.account}/mails/{x.mail}/hurry?address=ann%40example.org",),
     "ask to drop a destination": lambda x: (f"{x.account}/mails/{x.mail}/drop?address=ann%40example.org",),
     "keys": lambda x: (f"{x.account}/keys", f"{x.account}/keys?keys=test"),
+    "warm-up": lambda _: ("credentials/texts/warmup",),
+    "ask to rotate a key": lambda x: (f"{x.account}/keys/{x.key}/rotate",),
+    "ask to change a key": lambda x: (f"{x.account}/keys/{x.key}/change",),
+    "ask to revoke a key": lambda x: (f"{x.account}/keys/{x.key}/revoke",),
+    "ask to redrive a queue": lambda _: ("dead-letters/feedback",),
     "credentials": lambda _: ("credentials", "credentials?state=avoided"),
     "ask to pause a credential": lambda _: ("credentials/one/pause",),
     "ask to resume a credential": lambda _: ("credentials/one/resume",),

@@ -15,6 +15,7 @@ from shared.domain.jobs.outcomes import Rejected
 from shared.domain.lanes.switches import Switch
 from shared.domain.people import Role
 from shared.engine.reports import message_log
+from tests.console.campaigns import fields
 from tests.console.console import Console
 from tests.fakes.provider import TIMEOUT
 
@@ -272,6 +273,58 @@ def test_a_scheduled_job_that_was_stopped_and_resumed_waits_for_its_time_again(c
     asked = console.shown(f"/jobs/{job}/resume")
     assert "messages will be sent" in asked
     assert "as it was scheduled" not in asked, "that time is over"
+
+
+def test_a_job_that_waits_gets_another_time_and_is_sent_now(console: Console) -> None:
+    later = datetime.fromtimestamp(console.services.now / 1000 + 3_600, UTC).isoformat()
+    job = console.api.accepted(PEOPLE, scheduled_at=later)
+    console.member(role=Role.SENDER)
+    shown = console.shown(f"/jobs/{job}")
+    assert "Send now …" in shown
+    assert "Change the time …" in shown
+    was = shown_time(console.api.world.job(job).not_before)
+    assert f"<b>60</b> of 60 messages wait for {was}" in console.shown(f"/jobs/{job}/time")
+    page = console.shown(f"/jobs/{job}/time?at=2026-12-01T09:30&zone=Europe/Paris")
+    assert "on Tuesday, 1 December 2026, 09:30 (Europe/Paris)" in page
+    assert f"instead of at {was}." in page
+    stale = fields(console.shown(f"/jobs/{job}/now"))
+    assert console.post(f"/{console.account}/jobs/{job}/time", **fields(page)).status == 303
+    moved = console.api.world.job(job)
+    assert shown_time(moved.not_before) in console.shown(f"/jobs/{job}")
+    late = console.post(f"/{console.account}/jobs/{job}/now", **stale)
+    assert (late.status, "Somebody else has given the job another time" in late.text) == (409, True)
+    page = console.shown(f"/jobs/{job}/now")
+    assert f"<b>60</b> of 60 messages will be sent now, instead of at {shown_time(moved.not_before)}." in page
+    assert console.post(f"/{console.account}/jobs/{job}/now", **fields(page)).status == 303
+    console.api.world.settle()
+    assert len(console.api.world.oracle.taken) == 60
+    assert "Send now …" not in console.shown(f"/jobs/{job}")
+    assert console.get(f"/{console.account}/jobs/{job}/now").status == 409
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("at=soon", "This is no time."),
+        ("at=2026-12-01T09:30&zone=Mars", "This time zone is unknown."),
+        ("at=2020-01-01T00:00", "Choose a time from now on"),
+        ("at=9999-12-31T23:59&zone=UTC", "Choose a time from now on"),
+    ],
+)
+def test_a_time_that_is_none_is_asked_for_again(console: Console, query: str, said: str) -> None:
+    job = console.api.accepted(scheduled_at="2026-12-01T00:00:00Z")
+    console.member(role=Role.SENDER)
+    got = console.get(f"/{console.account}/jobs/{job}/time?{query}")
+    assert (got.status, said in got.text) == (422, True)
+
+
+@pytest.mark.parametrize("form", [{}, {"begin": "x"}, {"begin": "1"}, {"begin": "0", "was": "1"}])
+def test_a_form_without_its_question_changes_nothing(console: Console, form: dict[str, str]) -> None:
+    job = console.api.accepted(scheduled_at="2026-12-01T00:00:00Z")
+    console.member(role=Role.SENDER)
+    for action in ("time", "now"):
+        assert console.post(f"/{console.account}/jobs/{job}/{action}", **form).status in (409, 422)
+    assert console.api.world.job(job).not_before
 
 
 @pytest.mark.slow

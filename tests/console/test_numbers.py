@@ -28,7 +28,9 @@ UNLISTED: Final = {
     ("mails", "Bytes"): SETTING,
     ("mail", "Bytes"): SETTING,
     ("digests", "Events"): "events of an open window are read when their digest is made",
-    ("dead letters", "Letters"): "the console may not read what is in queues",
+    ("dead letters", "Letters"): "without buttons, the console may not read what is in queues",
+    ("warm-up", "Messages"): SETTING,
+    ("ask to redrive a queue", "Tries"): "what failed is in the logs, which the console may not read",
 }
 """Numbers that lead nowhere, by page and name of their column or figure, and why: docs/console.md says so, too."""
 NUMBER: Final = re.compile(r"\d[\d,]*(\.\d)?")

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from shared.domain.digests.window import WindowState
+from shared.domain.jobs.labels import Labels
 from shared.domain.notices.notice import Phase
 from shared.domain.people import Role
 from tests.api.test_digests import event, post, put
@@ -155,7 +156,7 @@ def test_destinations_page(console: Console) -> None:
 @pytest.mark.slow
 def test_notices_are_found_by_id_and_by_number(console: Console, clock: FakeClock) -> None:
     console.api.notifier()
-    first = store(console.api, clock, "A/1")
+    first = store(console.api, clock, "A/1", labels=Labels("visit-4711", ("reminders", "<b>")))
     store(console.api, clock, "A/2", data=replace(first.data, phone="+61491570157"))
     console.member()
     by_id = console.shown("/notices?search=A/1")
@@ -167,6 +168,8 @@ def test_notices_are_found_by_id_and_by_number(console: Console, clock: FakeCloc
     one = console.shown(f"/notices/{first.uuid}")
     assert "A/1" in one
     assert "waits for its next run" in one
+    assert "<dt>Reference</dt><dd>visit-4711</dd>" in one
+    assert "<dt>Tags</dt><dd>reminders, &lt;b&gt;</dd>" in one
     for wrong in ("nonsense", "0" * 8 + "-0000-0000-0000-" + "0" * 12):
         assert console.get(f"/{console.account}/notices/{wrong}").status == 404
 

@@ -16,6 +16,7 @@ from shared.domain.ids import new_id
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.people import Role
 from shared.engine.work import MAX_STARTS
+from shared.ports import TurnKind
 from tests.console.campaigns import fields, made, sent, with_list
 from tests.console.console import Console
 from tests.console.examples import heard
@@ -35,6 +36,17 @@ def link(page: str) -> str:
     found = re.search(r'<a class="button primary" href="([^"]+)" download>', page)
     assert found is not None, page
     return html.unescape(found[1])
+
+
+def test_a_file_that_waits_for_another_says_so(console: Console) -> None:
+    console.member(role=Role.VIEWER)
+    console.member(role=Role.SENDER)
+    _, job = posted(console)
+    place = f"/jobs/{job}/results"
+    assert "It waits" not in console.shown(place)
+    console.api.lists.occupy(console.account, TurnKind.EXPORTS)
+    console.api.lists.export()
+    assert "It waits: another file of this account is made first." in console.shown(place)
 
 
 def test_the_results_of_a_campaign_and_of_a_job_are_files(console: Console) -> None:

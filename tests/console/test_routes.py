@@ -98,6 +98,8 @@ def path(example: Example, route: PageRoute) -> str:
         "upload": "0" * 26,
         "credential": "one",
         "domain": "news.example.net",
+        "key": example.key,
+        "queue": "feedback",
     }
     return route.path.removeprefix("/console").format(**named)
 

@@ -7,8 +7,8 @@ import pytest
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.erasure.erasing import Eraser
 from shared.adapters.dynamo.recipients.guests import Guests
-from shared.domain.audit import person
 from shared.domain.namespaces import namespace, team_space
+from shared.domain.recipients.address_names import person
 from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.guests import MAX_GUESTS, Guest
 from shared.domain.recipients.suppressions import NotAGuest, Reach
@@ -107,8 +107,8 @@ def test_each_change_has_one_entry_in_the_account_s_audit_log(moto: MotoStores, 
         guests.remove(ACCOUNT, ANN, by="key2")
     found, _ = DynamoJournal(moto.dynamo, moto.tables.records).page(ACCOUNT, kind="", after="", limit=9)
     assert {(x.kind, x.id, x.actor) for x in found} == {
-        ("guest.added", person(ANN), "key1"),
-        ("guest.removed", person(ANN), "key2"),
+        ("guest.added", person(address_hash(ANN)), "key1"),
+        ("guest.removed", person(address_hash(ANN)), "key2"),
     }
     assert len(found) == 2
 

@@ -116,7 +116,7 @@ def test_those_that_do_not_fit_beside_the_slots_are_noted_once_for_each_lease(st
 
 
 def test_the_slots_of_a_credential_with_all_its_hints_take_one_write_unit(moto_dynamo: Any, clock: FakeClock) -> None:
-    from benchmarks.rig.sizes import item_size  # noqa: PLC0415 - one test of this module needs it
+    from shared.adapters.dynamo.jobs.sizes import item_size  # noqa: PLC0415 - one test of this module needs it
 
     stores = MotoStores(moto_dynamo, clock)
     for worker in range(MOST):

@@ -13,6 +13,7 @@ from shared.adapters.dynamo.notices.notice_codec import notice_item
 from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.adapters.dynamo.notices.updates import STAMPS, DynamoUpdates
 from shared.adapters.dynamo.notices.waiting import DynamoWaiting
+from shared.domain.jobs.labels import Labels
 from shared.domain.notices.actions import rejected
 from shared.domain.notices.codes import Rejection
 from shared.domain.notices.inbox import MAX_ITEMS, InboxState, pack, unpack
@@ -50,6 +51,7 @@ FULL = notice(
     error="TEMP_DELIVERY_FAIL",
     message="It failed.",
     ttl=9,
+    labels=Labels("visit-4711", ("reminders", "Zoë")),
     version=12,
 )
 

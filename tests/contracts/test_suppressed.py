@@ -30,8 +30,8 @@ def test_suppressions_since_a_moment(stores: Stores, clock: FakeClock) -> None:
         stores.records.suppress(ACCOUNT, f"r{i}@example.com", "bounced", 1000 * i)
     stores.records.suppress("acc_000000000002", "other@example.com", "bounced", 3000)
     recent = stores.records.suppressed_since(ACCOUNT, 2000)
-    assert (list(recent.digests), recent.reached) == ([address_hash(f"r{i}@example.com") for i in (2, 3)], None)
-    assert list(stores.records.suppressed_since(ACCOUNT, 3001).digests) == []
+    assert (list(recent.names), recent.reached) == ([address_hash(f"r{i}@example.com") for i in (2, 3)], None)
+    assert list(stores.records.suppressed_since(ACCOUNT, 3001).names) == []
 
 
 def test_which_of_some_addresses_are_suppressed_now(stores: Stores) -> None:
@@ -113,7 +113,7 @@ def test_a_long_log_is_read_page_by_page(moto_dynamo: Any, clock: FakeClock, mon
     goes = 0
     while since is not None:
         recent = stores.records.suppressed_since(ACCOUNT, since)
-        seen += recent.digests
+        seen += recent.names
         since = recent.reached
         goes += 1
     assert goes > 1
@@ -148,7 +148,7 @@ def test_unsubscribing_twice_counts_once(stores: Stores, clock: FakeClock) -> No
     unsubscribe(stores, clock, "a@example.com")
     assert stores.suppressed(ACCOUNT, Reach.CAMPAIGNS) == {"a@example.com": ("one_click", began)}
     recent = stores.records.suppressed_since(ACCOUNT, 0, reach=Reach.CAMPAIGNS)
-    assert list(recent.digests) == [address_hash("a@example.com")]
+    assert list(recent.names) == [address_hash("a@example.com")]
 
 
 @pytest.mark.promise(7)
@@ -172,11 +172,11 @@ def test_undone_it_can_be_done_again(stores: Stores, clock: FakeClock) -> None:
     unsubscribe(stores, clock, "a@example.com")
     assert allow()
     assert not allow()
-    assert list(stores.records.suppressed_since(ACCOUNT, 0, reach=Reach.CAMPAIGNS).digests) == []
+    assert list(stores.records.suppressed_since(ACCOUNT, 0, reach=Reach.CAMPAIGNS).names) == []
     clock.advance(5)
     unsubscribe(stores, clock, "a@example.com")
     assert stores.suppressed(ACCOUNT, Reach.CAMPAIGNS) == {"a@example.com": ("page", clock.ms)}
-    assert len(stores.records.suppressed_since(ACCOUNT, clock.ms, reach=Reach.CAMPAIGNS).digests) == 1
+    assert len(stores.records.suppressed_since(ACCOUNT, clock.ms, reach=Reach.CAMPAIGNS).names) == 1
 
 
 def test_suppressions_and_unsubscriptions_are_kept_apart(stores: Stores, clock: FakeClock) -> None:
@@ -251,7 +251,7 @@ def test_a_worker_sees_when_somebody_left_a_policy_s_digests(stores: Stores, clo
     stores.records.suppress(ACCOUNT, "a@example.com", "page", 2000, reach=DigestsOf("acme/"))
     assert stores.records.control(parts.job.id, ACCOUNT).suppressed_at.get(Reach.DIGESTS) == 2000
     recent = stores.records.suppressed_since(ACCOUNT, 2000, reach=DigestsOf("acme/"))
-    assert [x[:16] for x in recent.digests] == [address_hash("a@example.com")[:16]]
+    assert [x[:16] for x in recent.names] == [address_hash("a@example.com")[:16]]
 
 
 @pytest.mark.promise(11)

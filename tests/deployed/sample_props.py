@@ -68,7 +68,8 @@ class Props:
             **dict.fromkeys(_APPROVALS[:2], self._waiting),
             **dict.fromkeys(_APPROVALS[2:], self._proposed),
             "createAccessToken": lambda: {"KEY_ID": id_of_key(key_digest(self._api.key))},
-            "deleteSchedule": self._scheduled,
+            **dict.fromkeys(("deleteSchedule", "rescheduleJob", "rescheduleBatch"), self._scheduled),
+            "rescheduleCampaign": self._scheduled_campaign,
             **dict.fromkeys(("deleteTemplate", "getTemplate", "putTemplate", "listTemplateVersions"), self._template),
             **dict.fromkeys(("createProgram", "putMessages"), self._course),
             **dict.fromkeys(("getProgram", "putProgram", "deleteProgram"), self._program),
@@ -122,6 +123,12 @@ class Props:
         later = (datetime.now(UTC) + timedelta(hours=2)).isoformat()
         body = {"from": "news@example.com", "to": "a@example.org", "subject": "x", "text": "x", "scheduled_at": later}
         return {given.JOB: self._made("POST", "/batches", body)["job_id"]}
+
+    def _scheduled_campaign(self) -> Values:
+        found = self._listed()
+        later = (datetime.now(UTC) + timedelta(hours=2)).isoformat()
+        self._made("POST", f"/campaigns/{found[given.CAMPAIGN]}/send", {"scheduled_at": later})
+        return found
 
     def _draft(self, api: Api | None = None) -> Values:
         body = {"name": "Samples", "channel": "email", "credential_id": LANE, "template": _SAYS}

@@ -170,6 +170,17 @@ def test_a_batch_is_retried(api: Api, member: Member) -> None:
     member.does(f"jobs/{job}/retry", f"jobs/{job}/retry")
 
 
+def test_a_batch_that_waits_gets_another_time_and_is_sent_now(api: Api, member: Member) -> None:
+    later = datetime.now(UTC) + timedelta(hours=2)
+    to = f"moved+{uuid.uuid4().hex[:10]}@example.org"
+    body = {"from": FROM, "to": to, "subject": "Hello", "text": "Hi!", "scheduled_at": later.isoformat()}
+    job = made(api, "POST", "/batches", body)["job_id"]
+    chosen = f"at={later + timedelta(days=1):%Y-%m-%dT%H:%M}&zone=UTC"
+    member.does(f"jobs/{job}/time", f"jobs/{job}/time?{chosen}")
+    member.does(f"jobs/{job}/now", f"jobs/{job}/now")
+    assert api.finished(job)["counts"]["delivered"] == 1
+
+
 def test_the_switches_of_operators(member: Member) -> None:
     visitor = member.visitor
     member.does("pause", "pause")
@@ -180,3 +191,38 @@ def test_the_switches_of_operators(member: Member) -> None:
     visitor.press(f"credentials/{LANE}/rate", f"credentials/{LANE}/rate", rate="1")
     visitor.press(f"credentials/{LANE}/close", f"credentials/{LANE}/close")
     visitor.press(f"credentials/{LANE}/rate", f"credentials/{LANE}/rate", rate="0")  # as declared
+
+
+def test_operators_press_keys_and_dead_letters(member: Member) -> None:
+    """By the function of its own, with its own rights: keys, and a look at a queue without dead letters."""
+    there = f"{member.account}/keys"
+    fields = member.visitor.fields(f"{there}/new")
+    made = member.visitor.post(f"{there}/new", {**fields, "name": "Pressed", "kind": "live", "proof": "key"})
+    assert (found := re.search(r"ph_live_[A-Za-z0-9_-]{43}", made)) is not None
+    assert found[0] in member.visitor.post(
+        f"{there}/new", {**fields, "name": "Pressed", "kind": "live", "proof": "key"}
+    )
+    (key,) = set(re.findall(r"Key ([0-9a-f]{16}) is ready", made))
+    member.does(f"keys/{key}/change", f"keys/{key}/change", networks="192.0.2.0/24", days="3")
+    fields = member.visitor.fields(f"{there}/{key}/rotate")
+    rotated = member.visitor.post(f"{there}/{key}/rotate", {**fields, "hours": "1"})
+    (heir,) = set(re.findall(r"Key ([0-9a-f]{16}) is ready", rotated))
+    for name in (key, heir):
+        member.does(f"keys/{name}/revoke", f"keys/{name}/revoke")
+        assert name not in member.shown("keys")
+    assert "Dead letters of due" in member.visitor.text("dead-letters/due")
+    fields = {**member.visitor.fields(""), "limit": "5", "run": ""}
+    assert "<b>0</b> are worked on again" in member.visitor.post("dead-letters/due", fields)
+
+
+def test_operators_see_to_an_account(member: Member, tag: str) -> None:
+    """By the function of its own: it is made, limited, suspended and let go."""
+    visitor, form = member.visitor, {"name": f"Clinic {tag}", "senders": f"{tag}.example.net"}
+    made = visitor.press("new-account", "new-account", **form).rpartition("/console/")[2].partition("/")[0]
+    other = Member(visitor, made)
+    other.does("manage", "manage", **{"limit email": "5", "countries": "DE"})
+    assert 'value="5"' in other.shown("manage")
+    other.does("suspend", "suspend", reason="unpaid")
+    assert "End the suspension" in other.shown("manage")
+    other.does("unsuspend", "unsuspend")
+    assert "Suspend …" in other.shown("manage")

@@ -93,6 +93,13 @@ def test_what_waits_is_listed_taken_back_or_starts_in_time(
     schedules = aws("scheduler").get_paginator("list_schedules")
     named = [s["Name"] for page in schedules.paginate() for s in page["Schedules"]]
     assert (any(later in name for name in named), any(soon in name for name in named)) == (True, False)
+    near = datetime.fromtimestamp(time.time() + 600, UTC).isoformat()
+    moved = api.call("POST", f"/jobs/{later}/reschedule", {"scheduled_at": near})
+    assert (moved.status, moved.body["waiting_for"]) == (200, "scheduled"), moved
+    assert not any(later in s["Name"] for page in schedules.paginate() for s in page["Schedules"])
+    moved = api.call("POST", f"/batches/{later}/reschedule", {"scheduled_at": in_a_day(), "instead_of": near})
+    assert moved.status == 200, moved
+    assert any(later in s["Name"] for page in schedules.paginate() for s in page["Schedules"])
     taken = api.call("DELETE", f"/schedules/{later}")
     assert (taken.status, taken.body["stop_reason"]) == (200, "user"), taken
     assert not any(later in s["Name"] for page in schedules.paginate() for s in page["Schedules"])

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,8 +15,15 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from infra.local import emulator, processes
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import Dynamo
+from shared.adapters.dynamo.recipients import suppressions
+from shared.adapters.dynamo.recipients.stored_names import read_state
 from shared.contracts import ENV_RECORDS_TABLE, prefix, secret_name, webhook_secret_name
 from shared.domain.exports import header, rows
+from shared.domain.recipients.address_names import MOVE_MS, generation_of
+from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.suppressions import Reach, Suppression
 from tests.deployed.api import Api
 from tests.deployed.inside import Inside
 
@@ -148,6 +156,36 @@ def test_who_may_erase_erases_a_person_from_tables_and_files(
     left = aws("s3").get_object(Bucket=outputs["BucketName"], Key=name)["Body"].read()
     assert left == header(["name"]) + rows([[tag, "0.0", "erased", *["x"] * 7, ""]])
     aws("s3").delete_object(Bucket=outputs["BucketName"], Key=name)
+
+
+def test_an_operator_moves_hashes_of_addresses_by_the_function_s_rights(
+    operator: Any, call: Call, aws: Aws, outputs: dict[str, str], tag: str
+) -> None:
+    """A new stage has nothing to move. So the test puts an entry as earlier versions stored it, and announces a key."""
+    viewer, someone, person = operator("Viewer"), operator("Operator"), f"old+{tag}@example.com"
+    db, table = Dynamo(aws("dynamodb")), outputs["RecordsTable"]
+    before = read_state(db, table)
+    assert (before.floor, before.settled) == (1, True), "the first account began with the key"
+    account = json.loads(call(viewer, "account", "list", "--json")[1].splitlines()[0])["account_id"]
+    old = Suppression(person, "manual", int(time.time() * 1000))
+    assert suppressions.add(db, table, Reach.ALL, account, old)
+    announced = {"#floor": "floor", "#at": "at"}
+    values = {":floor": {"N": "0"}, ":at": {"N": str(old.at - 2 * MOVE_MS)}}
+    db.call(
+        "update_item",
+        TableName=table,
+        Key=keys.names(),
+        UpdateExpression="SET #floor = :floor, #at = :at",
+        ExpressionAttributeNames=announced,
+        ExpressionAttributeValues=values,
+    )
+    assert json.loads(call(viewer, "rehash", "--look", "--json")[1])["phase"] == "moving"
+    assert call(viewer, "rehash", "--yes")[0] == NOT_AUTHORISED
+    code, out, err = call(someone, "rehash", "--yes", "--json")
+    assert (code, json.loads(out)["phase"]) == (0, "keyed"), err
+    assert db.get(table, keys.suppression(account, address_hash(person))) is None
+    listed = db.partition(table, keys.suppression(account, "")["pk"]["S"])
+    assert [generation_of(x["sk"]["S"]) for x in listed if x["address"]["S"] == person] == [1]
 
 
 def test_a_viewer_reads_what_the_functions_logged(operator: Any, call: Call) -> None:

@@ -19,6 +19,7 @@ from shared.contracts import (
     INDEX_MINE,
     INDEX_OPEN,
     TEST_CREDENTIAL,
+    addresses_secret_name,
     secret_name,
     unsubscribe_secret_name,
     webhook_secret_name,
@@ -88,9 +89,9 @@ May = Callable[[str, str, dict[str, Any]], set[str]]
 @pytest.mark.parametrize(
     ("method", "arguments", "those"),
     [
-        ("put_item", {"Item": KEY}, {"join", "operate"}),
-        ("update_item", {"Key": KEY, **SET}, {"operate"}),
-        ("delete_item", {"Key": KEY}, {"operate"}),
+        ("put_item", {"Item": KEY}, {"buttons", "join", "operate"}),
+        ("update_item", {"Key": KEY, **SET}, {"buttons", "operate"}),
+        ("delete_item", {"Key": KEY}, {"buttons", "operate"}),
     ],
 )
 def test_only_operators_function_and_what_makes_first_accounts_write_identities(
@@ -103,7 +104,7 @@ def test_only_operators_function_and_what_makes_first_accounts_write_identities(
 ) -> None:
     """See docs/adr/0157: `join` adds accounts, keys and its notes; the partitions are asserted on the template.
 
-    `operate` runs only for whom IAM has let call it (docs/adr/0216).
+    `operate` runs only for whom IAM has let call it (docs/adr/0216), `buttons` for operators' sessions (docs/adr/0264).
     """
     table = deployment.environment[ENV_IDENTITIES_TABLE]
     try:
@@ -142,6 +143,7 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
     try:
         assert may("dynamodb", "put_item", {"TableName": table, "Item": ENTRY}) == {
             "api",
+            "buttons",
             "call_hooks",
             "console",
             "digest",
@@ -158,7 +160,7 @@ def test_entries_of_the_audit_log_are_added_by_what_does_something_that_is_audit
 
 def test_identities_are_read_by_what_people_use_or_starts_jobs(may: May, deployment: accounts.LocalDeployment) -> None:
     table = deployment.environment[ENV_IDENTITIES_TABLE]
-    readers = {"api", "console", "digest", "operate", *STARTS}
+    readers = {"api", "buttons", "console", "digest", "operate", *STARTS}
     assert may("dynamodb", "get_item", {"TableName": table, "Key": KEY}) == readers
     assert may("dynamodb", "get_item", {"TableName": table, "Key": NOTE}) == {*readers, "join"}
     credentials = (*deployment.settings.credentials, deployment.settings.credential(TEST_CREDENTIAL))
@@ -185,6 +187,21 @@ def test_what_sends_is_read_by_its_sender_and_what_verifies_by_the_webhook_funct
     assert tried
     senders = {kind for kind in functions.values() if kind.startswith("send-")}
     assert readers(unsubscribe_secret_name(stage)) <= {*senders, "api"}
+    naming = {
+        "api",
+        "buttons",
+        "console",
+        "operate",
+        "plan",
+        "log",
+        "track",
+        "sweep",
+        "ingest",
+        "digest",
+        "notices",
+        "take",
+    }
+    assert {"api", "track"} <= readers(addresses_secret_name(stage)) <= {*senders, *naming}
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from shared.domain.jobs.chunks import MAX_RAW_BYTES, Recipient
 from shared.domain.lists import csv_rows
 from shared.domain.lists import ingest as reading
 from shared.domain.lists.ingest import Ingest
+from shared.domain.lists.row_numbers import number_at
 from shared.domain.lists.uploads import BadRow, Checkpoint, ListCounts, Options, PackedChunk
 from shared.domain.recipients.addresses import Address, parse
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
@@ -81,6 +82,26 @@ def test_a_list_becomes_chunks_with_its_values_and_what_is_wrong_is_reported() -
     assert dropped[1] == problems
 
 
+def numbers_of(chunk: PackedChunk) -> list[int]:
+    return [number_at(chunk.rows, i) for i in range(chunk.size)]
+
+
+def test_a_chunk_has_the_numbers_that_its_rows_have_in_their_file() -> None:
+    data = b"sep=,\n\nrecipient,name\na@x.io,A\nnobody,N\n\nb@x.io,B\na@x.io,Again\nc@x.io,C\nd@x.io,D\n"
+    made, problems, _, _ = run(data, Options("email", drop_duplicates=True, size=2))
+    assert [numbers_of(c) for c in made] == [[4, 7], [9, 10]]
+    assert [p.sheet_row for p in problems] == [5, 8]
+    kept, _, _, _ = run(data, Options("email", size=3))
+    assert [numbers_of(c) for c in kept] == [[4, 7, 8], [9, 10]]
+
+
+def test_chunks_by_zones_have_the_numbers_of_their_rows() -> None:
+    zones = ["Europe/Paris", "Asia/Tokyo", "Europe/Paris", "Asia/Tokyo", "Europe/Paris"]
+    rows = "".join(f"p{n}@x.io,{zone}\n" for n, zone in enumerate(zones))
+    made, _, _, _ = run(f"recipient,time_zone\n{rows}".encode(), Options("email", zones=True))
+    assert {c.zone: numbers_of(c) for c in made} == {"Europe/Paris": [2, 4, 6], "Asia/Tokyo": [3, 5]}
+
+
 def test_a_packed_chunk_names_whom_to_skip() -> None:
     data = b"recipient,a\n" + b"".join(b"r%d@example.com,%d\n" % (i, i) for i in range(3))
     (plain,), *_ = run(data)
@@ -89,8 +110,8 @@ def test_a_packed_chunk_names_whom_to_skip() -> None:
     class Skips:
         asked: ClassVar[list[Sequence[str]]] = []
 
-        def suspects(self, marks: bytes) -> Collection[int]:
-            assert marks == marks_of([f"r{i}@example.com" for i in range(3)])
+        def suspects(self, keys: Sequence[str]) -> Collection[int]:
+            assert keys == [f"r{i}@example.com" for i in range(3)]
             return [1, 2]
 
         def codes(self, keys: Sequence[str]) -> Mapping[int, str]:

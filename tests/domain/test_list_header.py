@@ -26,7 +26,7 @@ from shared.domain.lists.header import (
 from shared.domain.lists.ingest import Ingest
 from shared.domain.lists.rows import Row
 from shared.domain.lists.uploads import Checkpoint, Options
-from shared.domain.recipients.hashes import WIDTH, marks_of
+from shared.domain.recipients.hashes import marks_of
 from tests.tiers import examples
 
 ADDRESSES = RecipientColumn(also=channel_of("email").recipient_columns)
@@ -177,8 +177,8 @@ class Stopped:
     def __init__(self, keys: Collection[str]) -> None:
         self._keys = keys
 
-    def suspects(self, marks: bytes) -> Collection[int]:
-        return range(len(marks) // WIDTH)
+    def suspects(self, keys: Sequence[str]) -> Collection[int]:
+        return range(len(keys))
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
         return {place: "unsubscribed" for place, key in enumerate(keys) if key in self._keys}

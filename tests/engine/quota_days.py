@@ -1,13 +1,13 @@
 """Forty days of a lane with quotas, in fake time: two workers with wrong clocks that die, and work without end.
 
-`python -m tests.engine.quota_days` prints the worst period of each quota and what was used of it.
+`make quota-days` prints the worst period of each quota and what was used of it, alone and in routes of two.
 """
 
 import random
 import sys
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Final
@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 from shared.contracts import CredentialQuota, Per, Warmup
 from shared.domain.jobs.states import Cell
 from shared.domain.lanes.periods import label
+from shared.engine.lane.group import GroupSender
 from tests.engine.pace import Life
 from tests.fakes.faults import Crash
 from tests.fakes.queues import FakePacer
@@ -65,31 +66,52 @@ def simulated(quota: CredentialQuota, days: float, kills: int, seed: int = 0) ->
     Args:
         kills: in all.
     """
+    return overflown({"one": quota}, days, kills, seed)["one"]
+
+
+def overflown(quotas: Mapping[str, CredentialQuota], days: float, kills: int, seed: int = 0) -> dict[str, Days]:
+    """Send by a route for some days; what its first credential has no room for moves on to the next.
+
+    Args:
+        quotas: credential → its quota, in the order of the route.
+        kills: in all.
+
+    Returns:
+        What each credential showed.
+    """
     rng = random.Random(seed)  # noqa: S311 - whims
-    world = World(replace(credential("one", RATE), quotas=(quota,)))
-    begun, killed = world.clock.now(), 0
-    deaths = sorted(begun + rng.uniform(0, days * DAY) for _ in range(kills))
-    lives = [_life(world, deaths, n) for n in range(2)]
-    senders = [world.sender("one", clock=x, pacer=FakePacer.beside(world.pacer, x)) for x in lives]
+    world = World(*(replace(credential(name, RATE), quotas=(quota,)) for name, quota in quotas.items()))
+    begun, killed = world.clock.now(), dict.fromkeys(quotas, 0)
+    deaths = {name: sorted(begun + rng.uniform(0, days * DAY) for _ in range(kills)) for name in quotas}
+    lives = {(name, n): _life(world, deaths[name], n) for name in quotas for n in range(2)}
+    senders = {key: _sender(world, key[0], life) for key, life in lives.items()}
     while world.clock.now() < begun + days * DAY:
         before = len(world.oracle.taken)
         waiting = sum(world.states(job).count(Cell.QUEUED) for job in world.jobs[-1:])
         if waiting < JOB:
             world.accept(JOB)
-        for n in (0, 1):
+        for name, n in [*lives]:
             try:
-                while world.send("one", senders[n]) is not None:
+                while world.send(name, senders[name, n]) is not None:
                     pass
             except Crash:
-                killed += 1
-                lives[n] = _life(world, deaths[killed:], n)
-                senders[n] = world.sender("one", clock=lives[n], pacer=FakePacer.beside(world.pacer, lives[n]))
+                killed[name] += 1
+                lives[name, n] = _life(world, deaths[name][killed[name] :], n)
+                senders[name, n] = _sender(world, name, lives[name, n])
         while world.log() is not None:
             pass
         world.clock.advance(STEP if len(world.oracle.taken) > before else REST)
         world.sweep()
-    taken = [t.at for t in world.oracle.taken]
     leases = world.tap.calls.count("ledgers.lease")
+    return {name: _days(world, name, quota, killed[name], leases) for name, quota in quotas.items()}
+
+
+def _sender(world: World, name: str, life: Life) -> GroupSender:
+    return world.sender(name, clock=life, pacer=FakePacer.beside(world.pacer, life))
+
+
+def _days(world: World, name: str, quota: CredentialQuota, killed: int, leases: int) -> Days:
+    taken = [t.at for t in world.oracle.taken if t.provider == name]
     return Days(_worst(taken, quota), _over(taken, quota), len(taken), _most(quota, taken), killed, leases)
 
 
@@ -142,16 +164,39 @@ CASES: Final = {
 }
 
 
-def main() -> None:
-    """Print what each quota shows."""
-    for name, (quota, days, kills) in CASES.items():
-        found = simulated(quota, days, kills)
+USED: Final = 0.98
+"""The least share of a quota that is used where there is always work."""
+ROUTES: Final = {
+    "a warm-up, then 24h": ({"one": CASES["warm-up"][0], "two": CredentialQuota(300, Per.SLIDING)}, 40.0, 12),
+    "an hour, then a day": (
+        {
+            "one": CredentialQuota(20, Per.HOUR, "Asia/Kathmandu"),
+            "two": CredentialQuota(500, Per.DAY, "America/Los_Angeles"),
+        },
+        4.0,
+        12,
+    ),
+}
+"""Routes whose first credential has too little room for the work: the rest moves on to the second one."""
+
+
+def main() -> int:
+    """Print what each quota shows, alone and in routes; return 1 if one was exceeded, or was not used."""
+    found = {name: simulated(*case) for name, case in CASES.items()}
+    for name, case in ROUTES.items():
+        found |= {f"{name}: {credential}": shown for credential, shown in overflown(*case).items()}
+    for name, shown in found.items():
         sys.stdout.write(
-            f"{name:6} {quota.messages:6,} worst {found.worst:6,} used {found.used:6.1%} "
-            f"sent {found.sent:,} killed {found.killed} leases {found.leases}\n"
+            f"{name:<25} worst {shown.worst:6,} over {shown.over:3,} used {shown.used:6.1%} sent {shown.sent:,} "
+            f"killed {shown.killed} leases {shown.leases}\n"
         )
-        sys.stdout.flush()
+    wrong = sum(shown.over > 0 or shown.used < USED for shown in found.values())
+    least = min(shown.used for shown in found.values())
+    sys.stdout.write(
+        f"{wrong} of {len(found)} quotas were exceeded or not used; at least {least:.1%} of each was used\n"
+    )
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

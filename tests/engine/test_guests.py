@@ -134,7 +134,7 @@ def test_the_same_job_of_a_live_key_is_not_affected(world: World) -> None:
 @pytest.mark.promise(13)
 def test_every_recipient_of_a_team_list_is_looked_up(world: World) -> None:
     unwanted = Unwanted(world.records, TEAM, ())
-    assert list(unwanted.suspects(bytes(8 * 3))) == [0, 1, 2]
+    assert list(unwanted.suspects(["a@example.com", "b@example.com", "c@example.com"])) == [0, 1, 2]
     assert unwanted.codes(["r0@example.com", "r1@example.com"]) == {1: "not_a_guest"}
 
 

@@ -11,7 +11,7 @@ from shared.domain.jobs.outcomes import Rejected, Unknown
 from shared.domain.jobs.states import Cell, Change, JobState, MessageState
 from shared.domain.namespaces import namespace
 from shared.engine.outcome.track import LATER, Tracked
-from shared.ports import Retriable
+from shared.ports import JobsRead, Retriable
 from tests.fakes.world import ACCOUNT, World, credential
 
 A = "acc_000000000001"
@@ -236,16 +236,16 @@ def scattered(world: World, count: int) -> list[ProviderEvent]:
 
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("heard", [False, True])
-def test_a_word_about_a_single_message_is_two_writes_and_a_hundredth_of_two_reads(world: World, *, heard: bool) -> None:
+def test_a_word_about_a_single_message_is_two_writes_and_a_hundredth_of_a_read(world: World, *, heard: bool) -> None:
     words = scattered(world, 30)
     if heard:
         world.stores.hear(ACCOUNT)
     before = len(world.tap.calls)
     assert world.tracker.join_all("one", words).joined == 30
     calls = Counter(world.tap.calls[before:])
-    once = {"records.read_jobs": 1, "ledgers.read_these": 1}
-    joined = {"ledgers.swap": 30} if heard else {"records.end_jobs": 1}
-    assert calls == {**once, "records.put_feedback": 30, **joined}
+    once = {"records.read_with_ledgers": 1}
+    joined = {"records.put_feedback": 30, "ledgers.swap": 30} if heard else {"records.end_jobs": 1}
+    assert calls == {**once, **joined}
 
 
 @pytest.mark.slow
@@ -262,18 +262,20 @@ def test_a_tracker_joins_a_hundred_scattered_words_a_second(world: World) -> Non
 
 def test_what_there_is_no_time_for_is_left(world: World) -> None:
     words = scattered(world, 30)
+    world.stores.hear(ACCOUNT)
     world.tap.delay = lambda: world.clock.sleep(1)
     now = world.clock.now()
-    tracked = world.tracker.join_all("one", words, deadline=now + 11)
-    assert world.clock.now() < now + 14
-    assert (tracked.joined, len(tracked.left), tracked.fault) == (10, 20, None)
+    tracked = world.tracker.join_all("one", words, deadline=now + 10)
+    assert world.clock.now() < now + 13
+    assert (tracked.joined, len(tracked.left), tracked.fault) == (5, 25, None)
     world.tap.delay = lambda: None
-    assert world.tracker.join_all("one", tracked.left).joined == 20
+    assert world.tracker.join_all("one", tracked.left).joined == 25
 
 
 @pytest.mark.promise(6)
 def test_a_chunk_that_fails_leaves_its_own_words_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     words = scattered(world, 5)
+    world.stores.hear(ACCOUNT)
     bad = words[2].ref[:26]
     made = world.records.put_feedback
 
@@ -294,25 +296,26 @@ def test_a_chunk_that_fails_leaves_its_own_words_only(world: World, monkeypatch:
 def test_a_job_that_cannot_be_read_takes_no_others_along(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     words = scattered(world, 5)
     bad = words[2].ref[:26]
-    one, several = world.records.job, world.records.read_jobs
+    one, several = world.records.job, world.records.read_with_ledgers
 
     def read(name: str) -> Job | None:
         if name == bad:
             raise KeyError("route")
         return one(name)
 
-    def read_jobs(names: Collection[str]) -> dict[str, Job]:
-        return {name: job for name in names if (job := read(name)) is not None}
+    def read_all(names: Collection[str]) -> JobsRead:
+        read(bad)
+        return several(names)
 
     monkeypatch.setattr(world.records, "job", read)
-    monkeypatch.setattr(world.records, "read_jobs", read_jobs)
+    monkeypatch.setattr(world.records, "read_with_ledgers", read_all)
     assert world.tracker.join_all("one", words).left == (words[2],)
-    monkeypatch.setattr(world.records, "read_jobs", several)
+    monkeypatch.setattr(world.records, "read_with_ledgers", several)
     assert world.tracker.join_all("one", words).left == ()
 
 
 def test_a_store_that_does_not_answer_leaves_everything(world: World) -> None:
     words = scattered(world, 3)
-    world.tap.arm_at("ledgers.read_these", error=lambda: Retriable("busy"))
+    world.tap.arm_at("records.read_with_ledgers", error=lambda: Retriable("busy"))
     tracked = world.tracker.join_all("one", words)
     assert (tracked.joined, set(tracked.left), type(tracked.fault)) == (0, set(words), Retriable)

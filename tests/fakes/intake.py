@@ -11,6 +11,7 @@ from shared.domain.lists.uploads import ListRules, PackedChunk
 from shared.engine.lists.ingest import Ingestion
 from shared.engine.lists.uploading import Reminder, Uploading
 from shared.engine.work import WorkResult
+from tests.fakes.account_turns import FakeAccountTurns
 from tests.fakes.campaigns import FakeCampaigns
 from tests.fakes.clock import FakeClock
 from tests.fakes.exports import FakeMultipart
@@ -27,12 +28,16 @@ INVOCATION = 900.0
 
 
 class Intake:
-    """Everything in it is public: tests look at and touch what they like."""
+    """Everything in it is public: tests look at and touch what they like.
 
-    def __init__(self, rate: float = 100.0) -> None:
-        self.clock = FakeClock()
-        self.tap = Tap()
-        self.stores = FakeStores(self.clock, self.tap)
+    Args:
+        stores: of a world that it belongs to, with that world's clock; None: its own.
+    """
+
+    def __init__(self, rate: float = 100.0, stores: FakeStores | None = None, clock: FakeClock | None = None) -> None:
+        self.clock = clock or FakeClock()
+        self.stores = stores or FakeStores(self.clock, Tap())
+        self.tap = self.stores.tap
         self.uploads = FakeUploads(
             {}, self.stores.records.chunks, self.stores.ledgers, self.tap, self.stores.records.journal
         )
@@ -40,6 +45,7 @@ class Intake:
         self.files = FakeFiles(self.tap)
         self.queue = FakeQueue(self.clock, self.tap)
         self.settings = Settings("test", (Credential("one", "one", "email", rate),), {"email": ("one",)})
+        self.turns = FakeAccountTurns(self.clock, self.tap)
         self._owners = count(1)
 
     @property
@@ -65,6 +71,7 @@ class Intake:
             queue=self.queue,
             settings=self.settings,
             clock=self.clock,
+            turns=self.turns,
         )
 
     def campaign(self, **changes: Any) -> Campaign:

@@ -9,6 +9,7 @@ from typing import Any
 
 from shared.adapters.dynamo import indices
 from shared.contracts import Credential, ProviderEvent, Settings
+from shared.domain.campaigns.campaign import Campaign
 from shared.domain.jobs.job import SHARDS
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.engine.intake.accept import Acceptor
@@ -16,6 +17,7 @@ from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.campaign_queue import CampaignQueue
 from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.plan import Planner
+from shared.engine.jobs.rescheduling import Rescheduler
 from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.wake import PauseResumer
 from shared.engine.lane.access import LaneStores, ProviderAccess
@@ -170,6 +172,18 @@ class Parts:
         )
         self.sweeper = self.sweeping(slots)
         self.senders = {c.id: self.sender(c.id) for c in self.settings.credentials}
+
+    def rescheduler_of(self, campaign_of: Callable[[str], Campaign | None] = lambda _: None) -> Rescheduler:
+        """Return what gives jobs another time."""
+        return Rescheduler(
+            records=self.records,
+            ledgers=self.ledgers,
+            planner=self.planner,
+            schedules=self.schedules,
+            clock=self.clock,
+            campaign_of=campaign_of,
+            kept_days=self.settings.kept_days,
+        )
 
     def sweeping(self, slots: Sequence[str], *others: Walk) -> Sweeper:
         """Return a sweeper that walks jobs and doubts."""

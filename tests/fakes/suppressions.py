@@ -1,10 +1,11 @@
 """Whom not to send to, in memory."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from shared.domain.namespaces import is_team, owner, team_space
+from shared.domain.recipients.address_names import Names
 from shared.domain.recipients.addresses import address_hash
 from shared.domain.recipients.suppressions import AnyReach, Barrier, NotAGuest, Reach
 from shared.ports import Recent
@@ -91,3 +92,6 @@ class FakeSuppressions:
             return Recent([address_hash(key) for _, key in page], page[-1][0] if more else None)
 
         return self._atomic("suppressed_since", found)
+
+    def names_of(self, addresses: Iterable[str], generation: int) -> Sequence[str]:
+        return Names().of(addresses, generation)

@@ -34,8 +34,9 @@ def written(job: Job, change: Change, now: int, reason: str, by: str) -> dict[st
         case Change.LOG:
             return {"finished_at": now}
         case Change.RESUME:
-            opens = job.opens(now)
-            waits = {"rests_until": opens, "not_before": opens} if opens > now else {}
+            begin = max(now, job.not_before)
+            opens = job.opens(begin)
+            waits = {"rests_until": opens, "not_before": opens} if opens > begin else {}
             return {"retry": None, "resumed_by": by, **waits}
         case Change.STOP:
             return {"stopped": True, "stopped_at": now, "stop_reason": reason, "rests_until": 0}

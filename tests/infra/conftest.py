@@ -30,6 +30,7 @@ TABLES = {
 SENDERS = ("send-sendgrid-main", "send-big", "send-few", "send-test")
 LINK_KEYS_ID = "LinkKeysSecretF2C7DEFE"
 HOOK_KEY_ID = "HookKeySecret01A2050F"
+ADDRESS_KEY_ID = "AddressKeySecret24BACD27"
 """Logical ids and services of what those settings make."""
 
 

@@ -10,6 +10,7 @@ import pytest
 from infra import schema
 from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED
 from infra.grants import HOOK_CALLED
+from infra.grants import IDENTITIES as IDENTITY_PARTITIONS
 from infra.lint import templates
 from infra.local import sign_in
 from infra.settings import SettingsError
@@ -152,6 +153,47 @@ def test_only_the_console_calls_what_makes_first_accounts(with_console: Template
     assert {ENV_PEOPLE_TABLE, ENV_RECORDS_TABLE, ENV_CONSOLE}.isdisjoint(variables)
 
 
+@pytest.fixture(scope="module")
+def with_buttons() -> Template:
+    file = synthesised(deployment(console={**CONSOLE, "buttons": True}))
+    (nested,) = (f for f in templates(file.parent) if "Operate" in f.name)
+    main, operate = (Template(json.loads(f.read_text("utf-8"))) for f in (file, nested))
+    return joined(main, operate, "Operate")
+
+
+def test_buttons_are_there_only_if_the_settings_say_so(with_console: Template, with_buttons: Template) -> None:
+    assert "buttons" not in with_console.functions()
+    assert with_buttons.functions()["buttons"]["Handler"] == HANDLERS["buttons"]
+    assert "lambda:InvokeFunction" in with_buttons.actions("console")
+
+
+def test_only_the_console_calls_what_does_what_operators_press(with_buttons: Template) -> None:
+    callers = {
+        service
+        for service in with_buttons.functions()
+        for s in with_buttons.statements(service)
+        if "lambda:InvokeFunction" in s.actions and any("Buttons" in r for r in s.resources)
+    }
+    assert callers == {"console"}
+    permissions = with_buttons.of("Lambda::Permission").values()
+    assert "buttons" not in {with_buttons.service(x["FunctionName"]) for x in permissions}
+
+
+def test_what_operators_press_changes_identities_and_no_audit_log_and_reads_no_secret(with_buttons: Template) -> None:
+    audit, records = (next(name for name, table in TABLES.items() if table == x) for x in ("audit", "records"))
+    rights = with_buttons.statements("buttons")
+    of_audit = {a for s in rights if any(audit in r for r in s.resources) for a in s.actions}
+    assert of_audit == {"dynamodb:PutItem"}
+    writing = [s for s in rights if s.actions & WRITES and audit not in str(s.resources)]
+    assert {s.partitions for s in writing} == {IDENTITY_PARTITIONS, (*IDENTITY_PARTITIONS, "USE#*")}
+    assert not any(a.startswith(("secretsmanager:", "s3:")) for a in with_buttons.actions("buttons"))
+    assert {a for s in rights if people(with_buttons) in str(s.resources) for a in s.actions} == {
+        "dynamodb:GetItem",
+        "dynamodb:Query",
+    }
+    assert records in str([s.resources for s in writing])
+
+
 def test_without_accounts_of_their_own_there_is_no_such_function() -> None:
     file = synthesised(deployment(console={**CONSOLE, "own_accounts": False}))
     found = Template(json.loads(file.read_text("utf-8")))
@@ -178,7 +220,8 @@ def test_the_console_reads_only_lists_contents_and_results_and_no_other_secret(w
     }
     assert written == {"uploads", "contents"}
     secrets = [s for s in with_console.statements("console") if "secretsmanager:GetSecretValue" in s.actions]
-    assert [len(s.resources) for s in secrets] == [1]
+    read = {r.rpartition("/")[2] for s in secrets for r in s.resources}
+    assert read == {"console-??????", "addresses-??????"}
 
 
 def test_the_console_lifts_suppressions_and_deletes_drafts_and_nothing_else(with_console: Template) -> None:

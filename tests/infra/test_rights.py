@@ -8,7 +8,7 @@ import pytest
 from infra.grants import WRITE
 from infra.settings import DeployTarget, read
 from shared import contracts
-from tests.infra.conftest import HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES
+from tests.infra.conftest import ADDRESS_KEY_ID, HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES
 from tests.infra.synthesis import synthesised
 from tests.infra.template import Template, listed, target
 
@@ -23,6 +23,9 @@ SECRET = "arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:sec
 WEBHOOK_SECRET = SECRET.replace("/credential/", "/webhook/")
 OBJECTS = "<StorageBucket5CB7C8EA.Arn>/"
 LINK_KEYS = "arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:posthaste-dev/unsubscribe-??????"
+ADDRESS_KEYS = LINK_KEYS.replace("/unsubscribe-", "/addresses-")
+NAMING = {*SENDERS, "api", "operate", "plan", "log", "track", "sweep", "ingest", "digest", "notices", "take"}
+"""What looks for addresses in suppressions."""
 
 
 def test_schedules_of_this_account_alone_may_send_and_only_to_the_queue_of_what_is_due(template: Template) -> None:
@@ -51,7 +54,7 @@ def test_each_sender_reads_its_own_secret_alone(template: Template) -> None:
             r for s in template.statements(service) if "secretsmanager:GetSecretValue" in s.actions for r in s.resources
         }
         name = service.removeprefix("send-")
-        assert found - {LINK_KEYS} == (set() if name == "test" else {f"{SECRET}{name}-??????"})
+        assert found - {LINK_KEYS, ADDRESS_KEYS} == (set() if name == "test" else {f"{SECRET}{name}-??????"})
 
 
 @pytest.mark.promise(9)
@@ -77,21 +80,29 @@ def test_each_secret_has_its_readers_and_what_operators_call_writes_and_reads_no
         "webhook": {"webhooks"},
         "unsubscribe-??????": {*SENDERS, "api"},
         "hooks-??????": {"api", "operate"},
+        "addresses-??????": NAMING,
     }
 
 
 @pytest.mark.promise(9)
 def test_secrets_are_created_without_a_value(template: Template) -> None:
     secrets = template.of("SecretsManager::Secret")
-    rows = [secret for key, secret in secrets.items() if key not in (LINK_KEYS_ID, HOOK_KEY_ID)]
+    rows = [secret for key, secret in secrets.items() if key not in (LINK_KEYS_ID, HOOK_KEY_ID, ADDRESS_KEY_ID)]
     assert {r["Name"] for r in rows} == {f"posthaste-dev/credential/{c}" for c in ("sendgrid-main", "big", "few")}
     assert all(set(r) == {"Name", "Description"} for r in rows)
 
 
 @pytest.mark.promise(9)
-def test_the_first_key_of_links_is_made_with_the_stack(template: Template) -> None:
-    secret = template.of("SecretsManager::Secret")[LINK_KEYS_ID]
-    assert secret["Name"] == contracts.unsubscribe_secret_name("dev")
+@pytest.mark.parametrize(
+    ("secret_id", "name"),
+    [
+        (LINK_KEYS_ID, contracts.unsubscribe_secret_name("dev")),
+        (ADDRESS_KEY_ID, contracts.addresses_secret_name("dev")),
+    ],
+)
+def test_the_first_key_of_a_secret_is_made_with_the_stack(template: Template, secret_id: str, name: str) -> None:
+    secret = template.of("SecretsManager::Secret")[secret_id]
+    assert secret["Name"] == name
     assert "SecretString" not in secret
     made = secret["GenerateSecretString"]
     assert (made["SecretStringTemplate"], made["GenerateStringKey"], made["PasswordLength"]) == ("{}", "current", 64)

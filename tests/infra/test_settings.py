@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from infra.lint import context, examples, synthesise
-from infra.settings import ROOT, SettingsError, providers, read, workers
+from infra.settings import ROOT, Capacity, SettingsError, providers, read, workers
 from shared import contracts
 from shared.contracts import Settings
 from tests.infra.conftest import DOMAIN, SETTINGS, deployment
@@ -192,6 +192,13 @@ WRONG: dict[str, tuple[Change, str]] = {
         field(webhooks_at_once=50, reserved="none"),
         'webhooks_at_once is reserved concurrency, and reserved is "none"',
     ),
+    "capacity of one bound": (field(capacity={"writes": [1], "reads": [1, 2]}), "capacity.writes: "),
+    "capacity that shrinks": (
+        field(capacity={"writes": [9, 8], "reads": [1, 2]}),
+        "capacity: writes: 9 is the least, and more than 8",
+    ),
+    "capacity without reads": (field(capacity={"writes": [1, 2]}), "capacity.reads: "),
+    "capacity of nothing": (field(capacity={"writes": [0, 2], "reads": [1, 2]}), "capacity.writes"),
     "too many posts at once": (field(webhooks_at_once=501), "webhooks_at_once: "),
     "over 900 reserved": (many(3, workers=300), "the functions reserve 1835 concurrent executions in sum, more"),
 }
@@ -289,6 +296,15 @@ def test_posts_of_providers_count_among_what_is_reserved() -> None:
     assert contracts.Settings.loads(bounded.settings.dumps()).webhooks_at_once == 50
     with pytest.raises(SettingsError, match="webhooks_at_once: the local cloud's functions have no addresses"):
         read({**SETTINGS, "webhooks_at_once": 50}, target="local", known=["sendgrid"])
+
+
+def test_the_capacity_of_the_table_is_for_aws() -> None:
+    capacity = {"writes": [100, 4000], "reads": [50, 900]}
+    found = read({**SETTINGS, "capacity": capacity}, known=["sendgrid"])
+    assert found.capacity == Capacity((100, 4000), (50, 900), 70)
+    assert contracts.Settings.loads(found.settings.dumps()).writes_most == 4000
+    with pytest.raises(SettingsError, match="capacity: the local cloud's tables have none"):
+        read({**SETTINGS, "capacity": capacity}, target="local", known=["sendgrid"])
 
 
 def test_the_local_cloud_has_no_certificates() -> None:

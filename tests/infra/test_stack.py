@@ -77,6 +77,41 @@ def test_tables(template: Template) -> None:
         assert table["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
 
 
+def test_the_table_s_capacity_and_that_of_its_indexes_follow_their_use() -> None:
+    asked = {"writes": [100, 4000], "reads": [40, 900], "use": 80}
+    found = Template(json.loads(synthesised(deployment(capacity=asked)).read_text("utf-8")))
+    tables = found.of("DynamoDB::Table")
+    modes = {TABLES[name]: x.get("BillingMode", "PROVISIONED") for name, x in tables.items()}
+    on_demand = dict.fromkeys(("ops", "identities", "audit"), "PAY_PER_REQUEST")
+    assert modes == {"records": "PROVISIONED", **on_demand}, "the others cost little"
+    (records,) = (x for name, x in tables.items() if TABLES[name] == "records")
+    assert records["ProvisionedThroughput"] == {"WriteCapacityUnits": 100, "ReadCapacityUnits": 40}
+    begins = {x["IndexName"]: x["ProvisionedThroughput"] for x in records["GlobalSecondaryIndexes"]}
+    assert begins == {
+        "open": {"WriteCapacityUnits": 25, "ReadCapacityUnits": 10},
+        "mine": {"WriteCapacityUnits": 13, "ReadCapacityUnits": 5},
+    }
+    targets = found.of("ApplicationAutoScaling::ScalableTarget").values()
+    bounds = {
+        (x["ScalableDimension"], "open" in json.dumps(x["ResourceId"])): (x["MinCapacity"], x["MaxCapacity"])
+        for x in targets
+    }
+    assert len(targets) == 6
+    assert bounds == {
+        ("dynamodb:table:WriteCapacityUnits", False): (100, 4000),
+        ("dynamodb:table:ReadCapacityUnits", False): (40, 900),
+        ("dynamodb:index:WriteCapacityUnits", True): (25, 4000),
+        ("dynamodb:index:ReadCapacityUnits", True): (10, 900),
+        ("dynamodb:index:WriteCapacityUnits", False): (13, 4000),
+        ("dynamodb:index:ReadCapacityUnits", False): (5, 900),
+    }
+    policies = found.of("ApplicationAutoScaling::ScalingPolicy").values()
+    assert [x["TargetTrackingScalingPolicyConfiguration"]["TargetValue"] for x in policies] == [80] * 6
+    (alarm,) = (x for x in found.of("CloudWatch::Alarm").values() if x["AlarmName"].endswith("-throttles-records"))
+    assert len([x for x in alarm["Metrics"] if "MetricStat" in x]) == 6, "a full index refuses the table's writes"
+    assert "runbooks/throttles-records" in alarm["AlarmDescription"]
+
+
 def test_indexes_are_those_of_the_contract(template: Template) -> None:
     records = template.of("DynamoDB::Table")["StorageRecords0990588D"]
     found = {

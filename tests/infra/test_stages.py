@@ -88,7 +88,13 @@ def stages() -> tuple[Stage, Stage]:
 
 def test_two_stages_have_no_series_in_common(stages: tuple[Stage, Stage]) -> None:
     dev, prod = (stage.series() for stage in stages)
-    assert {namespace for namespace, _, _ in dev} == {"Posthaste", "AWS/SQS", "AWS/Lambda", "AWS/ApiGateway"}
+    assert {namespace for namespace, _, _ in dev} == {
+        "Posthaste",
+        "AWS/SQS",
+        "AWS/Lambda",
+        "AWS/ApiGateway",
+        "AWS/DynamoDB",
+    }
     assert len(dev) == len(prod) > 100
     assert dev.isdisjoint(prod)
     without = [

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from functions.operate import erasing, jobs, logs
+from functions.operate import jobs, logs
+from functions.operate.personal import erasing
 from functions.operate.queues.routes import WORK_SECONDS
 from infra.functions.api import SECONDS
 from infra.settings import ROOT
@@ -72,7 +73,7 @@ def test_every_handler_of_the_contract_is_a_function(template: Template, hooks: 
     handlers |= {s: f["Handler"] for s, f in template.functions().items() if not s.startswith("send-")}
     senders = {f["Handler"] for s, f in template.functions().items() if s.startswith("send-")}
     assert senders == {contracts.HANDLERS["send"]}
-    asked = {x: contracts.HANDLERS[x] for x in ("console", "join")}  # if the settings do: tests/infra/test_console.py
+    asked = {x: contracts.HANDLERS[x] for x in ("console", "join", "buttons")}  # by settings: test_console.py
     assert {"send": contracts.HANDLERS["send"], **asked, **handlers} == contracts.HANDLERS
 
 

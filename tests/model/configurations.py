@@ -246,6 +246,16 @@ RUNS: Final = {
 """Name to world whose messages have an owner who withdraws and closes them."""
 WORLDS.update(RUNS)
 
+_MOVED: Final = World(messages=1, scheduled=True, feedback=False, outcomes="s")
+MOVED: Final = {
+    "a scheduled job gets another time, stop and resume": replace(_MOVED, budget=Budget(move=2)),
+    "two scheduled campaigns, one gets another time": replace(
+        _MOVED, campaigns=(0, 1), workers=1, stale=False, budget=Budget(freeze=0, stop=0, resume=0, move=1)
+    ),
+}
+"""Name to world whose jobs wait for a time, which their owner changes."""
+WORLDS.update(MOVED)
+
 _FEW: Final = Budget(crash=0, freeze=0, stop=0, resume=0)
 _SOFT: Final = World(
     messages=1, limit=2, exclusive=False, reopens=True, outcomes="s", budget=Budget(stop=0, resume=0, soft=1)
@@ -311,6 +321,8 @@ SABOTAGED: Final = {
     "only_what_waits_is_withdrawn": replace(_RUN, budget=_ALONE._replace(drop=1)),
     "what_is_closed_has_no_worker": replace(_RUN, budget=_ALONE._replace(freeze=1, close=1)),
     "what_is_closed_stays_closed": replace(_RUN, budget=_ALONE._replace(freeze=1, ask=1, close=1)),
+    "a_plan_checks_the_time": replace(_MOVED, budget=_ALONE._replace(move=1)),
+    "a_move_is_of_what_waits": replace(_MOVED, budget=_ALONE._replace(move=1)),
     "a_slice_is_written_as_read": PASSES["recorded retries of two chunks"],
     "a_slice_is_of_its_retry": PASSES["recorded retries that name doubts"],
     "a_reopened_job_waits_for_its_retry": PASSES["recorded retries while soft words reopen"],
@@ -358,6 +370,7 @@ SMALL: Final = (
     "slow answers, crash and freeze",
     "recorded retries, crash, stop and resume",
     "runs of notices: two messages in a window",
+    "a scheduled job gets another time, stop and resume",
     "breaker: one credential, messages alone",
     *(f"notices: {name}" for name in SMALL_NOTICES),
     *(f"digests: {name}" for name in digests.SMALL),

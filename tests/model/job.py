@@ -8,6 +8,7 @@ from tests.model.state import (
     DROPPED,
     ENQUEUED,
     FREE,
+    LATER,
     LOGGED,
     OPEN,
     QUEUED,
@@ -49,9 +50,10 @@ def _plan(m: World, s: State, j: int) -> Steps:
     """One transaction, then the pointers."""
     free = not m.exclusive or not s.holders or m.campaigns[s.holders[0]] == m.campaigns[j]
     free = free or "a_plan_checks_the_reservation" in m.without
-    if s.jobs[j].state != READY or not free or s.jobs[j].paused:
+    if s.jobs[j].state != READY or not free or s.jobs[j].paused or not _is_due(m, s.jobs[j]):
         return
-    after = m.change_job(s, j, state=ENQUEUED, stopped=False)
+    moving = s.jobs[j].moving and "a_move_is_of_what_waits" in m.without  # else the owner finds it planned since
+    after = m.change_job(s, j, state=ENQUEUED, stopped=False, moving=moving)
     if m.exclusive:
         after = after._replace(holders=tuple(sorted({*s.holders, j})))
     pointed = after
@@ -61,6 +63,11 @@ def _plan(m: World, s: State, j: int) -> Steps:
     yield Step(True, f"plan of {j}", pointed)
     if s.left.crash:
         yield Step(False, f"plan of {j}, without its pointers", spend(after, "crash"))
+
+
+def _is_due(m: World, job: Job) -> bool:
+    """Tell whether a job's time has come, when PLAN is written: who plans has read it before."""
+    return not job.early or (job.early == LATER and "a_plan_checks_the_time" in m.without)
 
 
 def _pause(m: World, s: State, j: int) -> Steps:

@@ -42,6 +42,9 @@ COUNTED: Final = {
 READY, ENQUEUED, SENDING, DONE, STOPPED, LOGGED = "READY", "ENQUEUED", "SENDING", "SENT", "STOPPED", "LOGGED"
 ACTIVE: Final = frozenset({ENQUEUED, SENDING})
 
+EARLY, LATER = "early", "later"
+"""A job waits for its time; it waits for a later one, although one had come."""
+
 FREE: Final = -1
 """Nobody holds the ledger."""
 DEAD: Final = -2
@@ -84,7 +87,9 @@ class Retry(NamedTuple):
 class Job(NamedTuple):
     """A job; `stopped` is the flag that only a plan removes, `paused` whether its account is.
 
-    `rests`: since it gave way it was not written, and somebody has found none of its chunks leased.
+    `rests`: since it gave way it was not written, and somebody has found none of its chunks leased. `early`: what it
+    waits for: nothing, its time, or a later time after that had come. `moving`: its owner has read it, to give it
+    another time.
     """
 
     state: str
@@ -93,6 +98,8 @@ class Job(NamedTuple):
     retry: Retry | None = None
     paused: bool = False
     rests: bool = False
+    early: str = ""
+    moving: bool = False
 
 
 class Past(NamedTuple):
@@ -195,6 +202,8 @@ class Budget(NamedTuple):
     """Messages that are withdrawn, or expire, before they are claimed."""
     close: int = 0
     """Messages whose receipt, or proof, is waited for no longer."""
+    move: int = 0
+    """Times that an owner gives a job another time."""
 
 
 class State(NamedTuple):

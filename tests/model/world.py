@@ -11,6 +11,7 @@ from tests.model.state import (
     DELIVERED,
     DONE,
     DROPPED,
+    EARLY,
     FAILED,
     FREE,
     LOGGED,
@@ -72,6 +73,7 @@ class World:
         asking: what providers do that are asked about a doubt: "look" it up, or "send" it again under its key; or
             nothing.
         carriers: those who carry out recorded retries, which all are then; 0: retries are made while owners wait.
+        scheduled: jobs wait for their time at first.
         names_unknown: recorded retries name messages of unknown fate, too.
         without: rules that are left out.
     """
@@ -97,6 +99,7 @@ class World:
     asking: str = ""
     carriers: int = 0
     names_unknown: bool = False
+    scheduled: bool = False
     budget: Budget = field(default_factory=Budget)
     without: frozenset[str] = frozenset()
 
@@ -132,7 +135,7 @@ class World:
         counts = (self.total, 0, 0, 0, 0, 0)
         truth = Truth(lanes=(-1,) * (self.most + 1) if self.route else ())
         return State(
-            jobs=(Job(READY, False, counts),) * jobs,
+            jobs=(Job(READY, False, counts, early=EARLY if self.scheduled else ""),) * jobs,
             holders=(),
             ledgers=(Ledger(cells, FREE, self.limit, histogram(cells)),) * chunks,
             workers=(Worker(),) * self.workers,
@@ -206,7 +209,7 @@ class World:
             and all(c.at == "idle" for c in s.carriers)
             and all(x.holder == FREE and x.folded == histogram(x.cells) for x in s.ledgers)
             and not any(state == CLAIMED for x in s.ledgers for state, _ in x.cells)
-            and all(job.state == LOGGED and not job.retry and not job.paused for job in s.jobs)
+            and all(job.state == LOGGED and not (job.retry or job.paused or job.moving) for job in s.jobs)
             and all(self._may_wait(s, j) or finished(x.cells) for j, x in zip(self.job_of, s.ledgers, strict=True))
         )
 
@@ -247,6 +250,8 @@ class World:
             raise Broken(f"a window of job {j} ({state}) is claimed without the credential ({s.holders} hold it)")
         if state in (LOGGED, DONE) or (state == READY and j not in s.holders):  # one that gives way may have a lease
             raise Broken(f"a window is claimed while job {j} is {state}")
+        if s.jobs[j].early:
+            raise Broken(f"a window of job {j} ({state}) is claimed before its time")
         after += state == STOPPED
         if after > 1:
             raise Broken("a lease claims two windows after the stop")

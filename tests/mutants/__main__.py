@@ -1,7 +1,7 @@
 """`make mutants`: apply every sabotage, two at a time, and print what its test said. Exits with 1 if any survives.
 
-What survives is tried once more. Words on the command line choose the sabotages whose names contain one of them. Each
-of these tests is first run in the same way without its sabotage.
+Words on the command line choose the sabotages whose names contain one of them. Each of these tests is first run in the
+same way without its sabotage.
 """
 
 import contextlib
@@ -48,13 +48,6 @@ def main(words: list[str]) -> int:
             for r in pool.map(partial(_try, benches, twice=bool(words)), chosen):
                 results.append(r)
                 _show(r)
-            if again := [r.mutant for r in results if not r.killed]:
-                _say(f"\n{len(again)} once more, each alone in a new process: another's work may stop a test early")
-                results = [r for r in results if r.killed]
-                for n, mutant in enumerate(again):
-                    with Bench(base, base.with_name(f"again-{n}"), dependents) as alone:
-                        results.append(r := alone.sabotage(mutant, twice=True))
-                    _show(r)
     killed = sum(r.killed for r in results)
     _say(f"\n{killed} of {len(results)} sabotages turned their test red ({time.monotonic() - began:.1f} s)")
     return 0 if killed == len(results) else 1

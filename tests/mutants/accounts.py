@@ -82,8 +82,8 @@ ACCOUNTS: Final = (
         "the successor of a key works from everywhere",
         9,
         API_KEYS,
-        "old.name, life, old.networks)",
-        "old.name, life, ())",
+        "old.name, life, old.networks, digest)",
+        "old.name, life, (), digest)",
         f"{STOLEN}::test_the_successor_of_a_key_has_its_networks",
     ),
     Mutant(

@@ -27,6 +27,7 @@ from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
 from tests.mutants.runs import RUNS
+from tests.mutants.schedules import SCHEDULES
 from tests.mutants.seals import SEALS
 from tests.mutants.small import SMALL
 from tests.mutants.spool import SPOOL
@@ -56,6 +57,7 @@ MUTANTS: Final = (
     *GATHERING,
     *HOOKS,
     *HOURS,
+    *SCHEDULES,
     *ENDPOINTS,
     *DOORS,
     *LABELS,

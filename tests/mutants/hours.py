@@ -46,7 +46,7 @@ HOURS: Final = (
         "a resume does not wait for the hours",
         1,
         "shared/adapters/dynamo/jobs/transitions.py",
-        "            made.wait(job.opens(now), now)\n",
+        "            made.wait(job.opens(max(now, job.not_before)), max(now, job.not_before))\n",
         "",
         "tests/contracts/test_records.py::test_a_job_with_hours_waits_for_them_when_it_is_resumed_outside_and_then_has_no_time_of_its_own[dynamo]",
     ),

@@ -9,6 +9,23 @@ TEMPLATES: Final = "tests/api/test_batch_templates.py"
 
 LABELS: Final = (
     Mutant(
+        "another name of a notice sends it again",
+        1,
+        "shared/domain/notices/actions.py",
+        "    if notice.data == data and notice.status is not NoticeStatus.CANCELED:\n        _drop",
+        "    if (notice.data, notice.labels) == (data, asked.labels) and notice.status is not NoticeStatus.CANCELED:\n"
+        "        _drop",
+        "tests/domain/notices/test_notices.py::test_another_name_alone_sends_nothing_again[NEW]",
+    ),
+    Mutant(
+        "messages of notices have no names",
+        10,
+        "shared/domain/content/personal.py",
+        "if job.kind not in (BATCH, NOTICE) or",
+        "if job.kind != BATCH or",
+        "tests/engine/notices/test_due.py::test_each_message_of_a_run_has_the_names_of_its_notice",
+    ),
+    Mutant(
         "the batch's metadata hide the recipient's own",
         10,
         "shared/domain/content/personal.py",

@@ -115,7 +115,7 @@ OPERATORS: Final = (
     Mutant(
         "nobody reads in the audit log that an erasure has begun",
         9,
-        "functions/operate/erasing.py",
+        "functions/operate/personal/erasing.py",
         "note(Act.ERASING, [EVERYONE], {})",
         "pass",
         "tests/cli/test_erasing.py::test_a_long_erasure_takes_several_requests_which_report_as_one",

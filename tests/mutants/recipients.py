@@ -8,6 +8,8 @@ COMPOSE: Final = "shared/engine/lane/compose.py"
 ARCHIVE: Final = "shared/engine/reports/archive.py"
 EXPORT: Final = "shared/engine/reports/export.py"
 WORK: Final = "shared/engine/work.py"
+MOVING: Final = "shared/adapters/dynamo/recipients/moving_names.py"
+STORED: Final = "shared/adapters/dynamo/recipients/stored_names.py"
 PAGES: Final = "functions/api/recipients/unsubscribe.py"
 _QUOTES: Final = "tests/domain/test_quoted_addresses.py"
 SCHEDULES: Final = "shared/engine/intake/schedules.py"
@@ -142,8 +144,8 @@ RECIPIENTS: Final = (
         "one account's unsubscriptions are everybody's",
         11,
         "shared/adapters/dynamo/keys.py",
-        'return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}", _entry(digest, reach))',
-        'return key(f"A##{LISTS[reach.kind]}", _entry(digest, reach))',
+        'return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}", _entry(name, reach))',
+        'return key(f"A##{LISTS[reach.kind]}", _entry(name, reach))',
         "tests/api/test_unsubscribe.py::test_a_link_is_of_one_account_and_one_address",
     ),
     Mutant(
@@ -430,5 +432,102 @@ RECIPIENTS: Final = (
         "while job is not None and job.account == account:",
         "while job is not None:",
         "tests/engine/test_schedules.py::test_withdrawing_stops_what_waits_and_nothing_else[memory]",
+    ),
+    # The names that addresses are stored under, while they move to a key
+    Mutant(
+        "a name of a later generation is read first",
+        11,
+        "shared/domain/recipients/address_names.py",
+        "return range(self.floor, self.target + 1)",
+        "return range(self.target, self.floor - 1, -1)",
+        "tests/contracts/test_address_names.py::test_an_entry_that_moves_between_two_reads_is_found",
+    ),
+    Mutant(
+        "names get the key at once",
+        11,
+        "shared/domain/recipients/address_names.py",
+        "return self.target if now >= self.at + SWITCH_MS else self.floor",
+        "return self.target if now >= self.at else self.floor",
+        "tests/contracts/test_address_names.py::test_an_older_version_sees_everything_until_the_switch",
+    ),
+    Mutant(
+        "only the latest name is read while names move",
+        11,
+        "shared/domain/recipients/address_names.py",
+        "return range(self.floor, self.target + 1)",
+        "return range(self.target, self.target + 1)",
+        "tests/contracts/test_address_names.py::test_whom_an_older_version_suppressed_is_suppressed_in_every_state[announced]",
+    ),
+    Mutant(
+        "names move before every process knows",
+        11,
+        MOVING,
+        "if state.settled or self._names.now() < state.at + MOVE_MS:",
+        "if state.settled:",
+        "tests/contracts/test_address_names.py::test_an_older_version_sees_everything_until_the_switch",
+    ),
+    Mutant(
+        "a mover settles what it has not moved",
+        11,
+        MOVING,
+        "                    if self._enough():\n                        return False, moved",
+        "                    if self._enough():\n                        return True, moved",
+        "tests/contracts/test_address_names.py::test_a_move_that_had_no_time_left_is_continued",
+    ),
+    Mutant(
+        "a moved entry is told to webhooks again",
+        12,
+        MOVING,
+        'fields = {**item, "unheard": {"BOOL": True}}',
+        "fields = {**item}",
+        "tests/contracts/test_address_names.py::test_a_moved_entry_keeps_everything_and_is_not_told_to_webhooks_again",
+    ),
+    Mutant(
+        "an erased address keeps its plain hash when it is moved",
+        9,
+        MOVING,
+        'if is_stand_in(text(item, "address")):',
+        'if not text(item, "address"):',
+        "tests/contracts/test_address_names.py::test_an_erased_address_is_moved_with_its_stand_in",
+    ),
+    Mutant(
+        "any key will do",
+        9,
+        STORED,
+        "if found.checks[: len(state.checks)] != state.checks:",
+        "if not found.keys:",
+        "tests/contracts/test_address_names.py::test_with_another_key_nothing_is_looked_up[fields1]",
+    ),
+    Mutant(
+        "a deployment with accounts begins with the key",
+        11,
+        STORED,
+        "if self.read() != NamesState() or not empty():",
+        "if self.read() != NamesState():",
+        "tests/contracts/test_address_names.py::test_a_deployment_with_accounts_or_without_a_key_begins_as_before[fields1-False]",
+    ),
+    Mutant(
+        "a second entry of an address is added under another name",
+        11,
+        "shared/adapters/dynamo/recipients/suppressions.py",
+        "*beside, *audit.puts(db, table, event)])",
+        "*audit.puts(db, table, event)])",
+        "tests/contracts/test_address_names.py::test_an_address_is_added_once_in_every_state[switched]",
+    ),
+    Mutant(
+        "senders compare news by one generation of names",
+        11,
+        "shared/engine/suppression/suppressed.py",
+        "known.generations.update(map(generation_of, recent.names))",
+        "known.generations.update([0])",
+        "tests/contracts/test_address_names.py::test_a_sender_remembers_names_of_both_generations",
+    ),
+    Mutant(
+        "the reader of a list compares news by one generation of names",
+        11,
+        "shared/engine/suppression/unwanted.py",
+        "for generation, names in groupby(recent.names, generation_of):",
+        "for generation, names in ((0, recent.names),):",
+        "tests/contracts/test_address_names.py::test_a_reader_of_a_list_knows_names_of_both_generations",
     ),
 )

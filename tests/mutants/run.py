@@ -171,6 +171,7 @@ class Bench:
         )
 
     def __enter__(self) -> Self:
+        self._answer()  # it has imported its code, which no sabotage may be in
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -201,15 +202,18 @@ class Bench:
             os.utime(target, ns=(before.st_mtime_ns, before.st_mtime_ns))
 
     def _test(self, test: str, anew: Sequence[str]) -> int:
-        if self._runner.stdin is None or self._runner.stdout is None:
+        if self._runner.stdin is None:
             raise RuntimeError("the runner has no pipes")
         wanted = {"arguments": arguments(self._place, [test]), "anew": anew, "seconds": TIMEOUT}
         self._runner.stdin.write(json.dumps(wanted) + "\n")
         self._runner.stdin.flush()
-        answer = self._runner.stdout.readline()
+        return int(self._answer())
+
+    def _answer(self) -> str:
+        answer = self._runner.stdout.readline() if self._runner.stdout else ""
         if not answer:
             raise RuntimeError("the runner has ended")
-        return int(answer)
+        return answer.strip()
 
 
 def judge(code: int, report: Path) -> str:

@@ -3,7 +3,8 @@
 To import moto, boto3 and the code itself takes longer than most of the tests do. So this process imports them, and for
 each line of JSON on its input, `{"arguments": […], "anew": […], "seconds": …}`, forks a child. The child forgets the
 modules `anew`, which are then imported from their files again, and runs pytest. The answer is a line with the exit
-code, negative for a child that was killed.
+code, negative for a child that was killed. Before the first answer comes the line `READY`: until then this process
+imports, and would keep a sabotage that it met.
 """
 
 import gc
@@ -41,6 +42,8 @@ PRELOAD: Final = (
 )
 CODE: Final = ("shared", "functions", "cli")
 """Folders of the tree whose modules are imported."""
+READY: Final = "ready"
+"""The first line of the output."""
 OURS: Final = frozenset({"benchmarks", "cli", "examples", "functions", "infra", "shared", "simulator", "tests"})
 FORK: Final = multiprocessing.get_context("fork")
 """A child of it has what this process has imported; its end is waited for without asking again and again."""
@@ -56,11 +59,16 @@ def main(tree: str) -> None:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()  # a child that looks for garbage copies no page of it
+    _say(READY)
     for line in sys.stdin:
         wanted = json.loads(line)
         ended = run(_child, wanted["arguments"], wanted["anew"], seconds=wanted["seconds"])
-        sys.stdout.write(f"{ended}\n")
-        sys.stdout.flush()
+        _say(str(ended))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def modules(tree: Path) -> list[Path]:

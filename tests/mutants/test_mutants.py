@@ -12,7 +12,7 @@ import pytest
 
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
-from tests.mutants.run import ROOT, Dependents, Misfit, judge, mutated
+from tests.mutants.run import ROOT, Bench, Dependents, Misfit, judge, mutated
 from tests.mutants.runner import forget
 
 PROMISES = range(1, 15)
@@ -90,6 +90,17 @@ def test_a_hanging_child_is_killed_in_time_and_each_end_is_reported(call: str, c
     script = f"import os, select, signal; from tests.mutants.runner import run; print(run({call}))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=60)
     assert int(done.stdout) == code
+
+
+@pytest.mark.slow
+def test_no_sabotage_is_applied_before_the_runner_has_imported_what_it_may_change(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    for name in ("shared/__init__.py", "tests/__init__.py", "tests/fakes/__init__.py", "tests/fakes/descriptions.py"):
+        (base / name).parent.mkdir(parents=True, exist_ok=True)
+        (base / name).touch()
+    (base / "shared/rule.py").write_text("import pathlib\npathlib.Path('imported').touch()\n")
+    with Bench(base, tmp_path / "copy", Dependents(base)):
+        assert (tmp_path / "copy" / "imported").exists()
 
 
 def is_slow(test: str) -> bool:

@@ -37,8 +37,8 @@ WORDS: Final = (
         "an export that an earlier version has begun gets a new column",
         11,
         "shared/engine/reports/export.py",
-        "if self.held.last else ()",
-        "if self.held else ()",
+        "if held.last else ()",
+        "if held else ()",
         "tests/engine/test_export.py::test_an_export_that_an_earlier_version_has_begun_ends_as_it_began[True-error_detail]",
     ),
     Mutant(
@@ -64,6 +64,22 @@ WORDS: Final = (
         "if times > 1 and name and name not in names:",
         "if times > 1 and name:",
         "tests/api/test_document_parts.py::test_what_is_shared_gets_a_name_and_all_else_stays",
+    ),
+    Mutant(
+        "a frozen object takes a new value",
+        10,
+        "shared/frozen.py",
+        '        if type(self) is made or name in names:\n            raise FrozenInstanceError(f"cannot assign',
+        '        if type(self) is made and name not in names:\n            raise FrozenInstanceError(f"cannot assign',
+        "tests/test_frozen.py::test_any_first_use_works[set]",
+    ),
+    Mutant(
+        "every dataclass is made at once",
+        10,
+        "shared/frozen.py",
+        "if cls is not None or options != _OPTIONS:",
+        "if True:",
+        "tests/test_frozen.py::test_any_first_use_works[fields]",
     ),
     Mutant(
         "an entry of another list explains why a message was skipped",

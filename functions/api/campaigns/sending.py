@@ -20,8 +20,8 @@ from functions.api.campaigns.views import CampaignView, campaign_view
 from functions.api.declined import accepted
 from functions.api.jobs.log_views import LogLineView, log_line_views
 from functions.api.jobs.logs import wanted_by
-from functions.api.jobs.routes import not_now, seen
-from functions.api.requests import LogQuery, Retry
+from functions.api.jobs.routes import NOT_MOVED, not_moved, not_now, seen
+from functions.api.requests import LogQuery, Reschedule, Retry
 from functions.api.views import JobView, Restarted
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
@@ -76,6 +76,18 @@ def stop(call: Call[Nothing, Nothing]) -> Answer:
     campaign = owned(call)
     jobs = _seen(call, campaign, call.services.campaigns().control.stop(campaign, by=call.key.id))
     return CampaignJobs(campaign_id=campaign.id, state=state(call, campaign), jobs=jobs).answer()
+
+
+def reschedule(call: Call[Nothing, Reschedule]) -> Answer:
+    """Give every job that waits for its time another one."""
+    campaign = owned(call)
+    wanted = accepted(call.services.intake.begin_at(call.body.scheduled_at))
+    jobs = list(jobs_of(call, campaign).values())
+    found = call.services.rescheduler.move_all(jobs, wanted, by=call.key.id, seen=call.body.seen)
+    if isinstance(found, NotNow):
+        raise not_moved(found)
+    views = _seen(call, campaign, found)
+    return CampaignJobs(campaign_id=campaign.id, state=state(call, campaign), jobs=views).answer()
 
 
 def retry(call: Call[Nothing, Retry]) -> Answer:
@@ -248,6 +260,18 @@ ROUTES: Final = section(
         answers={200: CampaignJobs},
         problems=("not_found",),
         while_suspended=True,
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/reschedule",
+        name="rescheduleCampaign",
+        summary="Send at another time, or now",
+        description="For each of its jobs that still waits for its time. A list that was approved with its time keeps "
+        "it, and then no job changes.",
+        scope=Scope.SEND,
+        handler=reschedule,
+        answers={200: CampaignJobs},
+        problems=("not_found", "account_suspended", *NOT_MOVED),
     ),
     Route(
         method="POST",

@@ -1,7 +1,5 @@
 """Services of the routes of events and digests, built when the first of them is called."""
 
-from dataclasses import dataclass
-
 from shared import contracts
 from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
@@ -14,6 +12,7 @@ from shared.engine.digests.hints import QueuedHints
 from shared.engine.digests.policies import PolicyService
 from shared.engine.digests.service import WindowService
 from shared.engine.pool import ThreadPool
+from shared.frozen import dataclass
 from shared.ports import Senders
 from shared.ports.digests import DigestPolicies, WindowPages
 

@@ -7,7 +7,6 @@ that is repeated sends what was not taken before, and nothing twice.
 import json
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -18,6 +17,7 @@ from functions.api.doors.reading import posting_of, refusal_of, request_of
 from shared.domain.content.posting import Posting
 from shared.domain.ids import new_id
 from shared.engine.intake.accept import BatchRequest
+from shared.frozen import dataclass
 from shared.ports import Mismatch, Replay, Retriable
 from shared.providers.doors import Door, DoorRefusal, DoorTaken, Several
 from shared.web.http import Answer

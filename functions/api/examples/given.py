@@ -44,6 +44,7 @@ _ENVELOPE: Final = {
 }
 
 _RETRY: Final = {"include": ["unsent", "failed"]}
+_LATER: Final = {"scheduled_at": TIME}
 
 PATHS: Final[Mapping[str, str]] = {
     "id": JOB,
@@ -89,6 +90,7 @@ BODIES: Final[Mapping[str, Any]] = {
     },
     "testCampaign": {"recipient": "me@example.com", "params": {"first_name": "Ada"}},
     "sendCampaign": {"rate": 20},
+    **dict.fromkeys(("rescheduleBatch", "rescheduleJob", "rescheduleCampaign"), _LATER),
     **dict.fromkeys(("retryBatch", "retryJob", "retryCampaign"), _RETRY),
     "createTemplate": {"name": "Newsletter", "channel": EMAIL.name, **_SAYS},
     "putTemplate": _SAYS,

@@ -1,7 +1,6 @@
 """Pages of events for the OpenAPI document and the page of events, made from the tables of their fields."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
@@ -13,6 +12,7 @@ from shared.domain.hooks import fields
 from shared.domain.hooks.fields import EXAMPLE_TIME, AmountByState, HookBody
 from shared.domain.hooks.kinds import ACCOUNT_KINDS, DEPLOYMENT_KINDS, HookKind
 from shared.domain.jobs.states import MessageState
+from shared.frozen import dataclass
 from shared.web.views import Time, View
 
 _TYPES: Final[Mapping[Any, Any]] = {datetime: Time, datetime | None: Time | None, AmountByState: Counts}

@@ -1,11 +1,10 @@
 """Services of endpoints' routes, built when the first of them is called."""
 
-from dataclasses import dataclass
-
 from shared.bootstrap import Deployment
 from shared.bootstrap.hooking import Hooking
 from shared.engine.hooks.listening import ListenerService
 from shared.engine.hooks.service import HookService
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ class ExportPreparing(View):
 
     state: Literal["preparing"]
     progress: float = Field(description="Share that is written, 0 to 1.")
+    waiting_for: Literal["another_export"] | None = Field(
+        description="Why it has not begun: another one of the account is made first."
+    )
     as_of: Time = Field(description="Every row is at least as new.")
 
 
@@ -56,7 +59,12 @@ def answer(call: Call[Nothing, Nothing], kind: str, name: str, jobs: Sequence[Jo
     if export.state is ExportState.FAILED:
         raise Problem("export_given_up") if export.code else Problem("expired", "The recipients are no longer kept.")
     if export.state is ExportState.PREPARING:
-        view = ExportPreparing(state="preparing", progress=round(export.progress, 4), as_of=as_of)
+        view = ExportPreparing(
+            state="preparing",
+            progress=round(export.progress, 4),
+            waiting_for="another_export" if export.waits else None,
+            as_of=as_of,
+        )
         return view.answer(202, {"Retry-After": str(RETRY_AFTER)})
     ready = ExportReady(
         state="ready",

@@ -4,24 +4,28 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from functions.api.call import Call, now_of
-from functions.api.declined import overspent
-from functions.api.requests import Retry
+from functions.api.declined import accepted, overspent
+from functions.api.requests import Reschedule, Retry
 from functions.api.views import JobPage, JobView, Restarted, job_view, progress_view
 from shared.domain.accounts import Scope
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import DIGEST, Job
 from shared.engine.jobs.control import NotNow, Resumed
+from shared.engine.jobs.rescheduling import TOO_LATE
 from shared.ports import Control
 from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.inputs import Paging
-from shared.web.problems import Problem, missing
+from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import Nothing, Route, section
 
 KINDS: Final = ("batch", "campaign", DIGEST)
 """Kinds of jobs that there are; each has its own place in the index."""
 
 SEEN: Final = "A test key sees only the jobs of test keys, a live key all."
+
+NOT_MOVED: Final = ("already_started", "schedule_changed", "time_approved")
+"""Why a job does not get another time."""
 
 Handler = Callable[[Call[Any, Any]], Answer]
 
@@ -107,6 +111,28 @@ def resumer(kind: str | None) -> Handler:
     return answer
 
 
+def mover(kind: str | None) -> Handler:
+    """Return the handler that gives a job that waits another time."""
+
+    def answer(call: Call[Nothing, Reschedule]) -> Answer:
+        before, control = owned(call, kind)
+        wanted = accepted(call.services.intake.begin_at(call.body.scheduled_at))
+        job = call.services.rescheduler.move(before, wanted, by=call.key.id, seen=call.body.seen)
+        if job is None:
+            raise missing(kind or "job", before.id)
+        if isinstance(job, NotNow):
+            raise not_moved(job)
+        return seen(call, job, paused=control.paused).answer()
+
+    return answer
+
+
+def not_moved(found: NotNow) -> Problem:
+    """Return why a job does not get another time as its Problem."""
+    late = found.code == TOO_LATE.code
+    return invalid("scheduled_at", "Choose a time within 30 days of the upload.") if late else not_now(found)
+
+
 def _restarted(job_id: str, found: Resumed | NotNow | None) -> Answer:
     if found is None:
         raise missing("job", job_id)
@@ -157,6 +183,17 @@ def operations(path: str, name: str, kind: str | None) -> tuple[Route, ...]:
             answers={200: JobView},
             problems=("not_found",),
             while_suspended=True,
+        ),
+        Route(
+            method="POST",
+            path=f"{path}/reschedule",
+            name=f"reschedule{name}",
+            summary="Send at another time, or now",
+            description="For what still waits for its time. A list that was approved with its time keeps it.",
+            scope=Scope.SEND,
+            handler=mover(kind),
+            answers={200: JobView},
+            problems=("not_found", "account_suspended", *NOT_MOVED, *of_notices),
         ),
         Route(
             method="POST",

@@ -1,12 +1,11 @@
 """Services of the routes of mails, built when the first of them is called."""
 
-from dataclasses import dataclass
-
 from shared.bootstrap import Deployment
 from shared.bootstrap.mailing import Mailing
 from shared.contracts import Settings
 from shared.engine.mails.moves import MailMoves
 from shared.engine.mails.service import MailService, RawRules
+from shared.frozen import dataclass
 from shared.ports import Mails, Senders, SuppressionList
 from shared.providers.instructing import INSTRUCTING
 from shared.providers.needs import needs_of

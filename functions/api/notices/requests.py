@@ -28,6 +28,10 @@ class NoticeRecord(BaseModel):
         Any, Field(description="Likewise: from this day on nothing is sent. By default the notifier's days later.")
     ] = None
     preferred_time: Annotated[Any, Field(description="An hour, `9`, or a span of hours, `9-12`.")] = None
+    reference: Annotated[Any, Field(description="Your name for it, up to 128 characters; updates repeat it.")] = None
+    tags: Annotated[Any, Field(description="Up to 10 words for it, up to 64 characters each; updates repeat them.")] = (
+        None
+    )
 
 
 class NoticePayload(RootModel[Annotated[list[NoticeRecord], Field(max_length=MAX_RECORDS)]]):

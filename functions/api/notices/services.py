@@ -1,7 +1,5 @@
 """Services of the routes of notifiers and notices, built when the first of them is called."""
 
-from dataclasses import dataclass
-
 from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.adapters.dynamo.notices.notifiers import DynamoNotifiers
 from shared.adapters.dynamo.notices.programs import DynamoPrograms
@@ -12,6 +10,7 @@ from shared.engine.notices.days import NotifierDays
 from shared.engine.notices.notifiers import NotifierService
 from shared.engine.notices.take import NoticeService
 from shared.engine.notices.updates import UpdateReader
+from shared.frozen import dataclass
 from shared.ports import Notices, Notifiers, Programs, Senders, WaitingNotices
 
 

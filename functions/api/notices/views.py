@@ -22,6 +22,8 @@ class UpdateView(View):
     )
     error: str | None = Field(description="Code of a failure or a rejection.")
     message: str | None = Field(description="A sentence for people.")
+    reference: str | None = Field(None, description="The notice's, if it has one.")
+    tags: list[str] | None = Field(None, description="The notice's, if it has some.")
     updated_at: str = Field(
         description="RFC 3339 with the offset of the notifier's time zone. Ask again from the last one + 1 s.",
         json_schema_extra={"format": "date-time"},
@@ -46,6 +48,8 @@ class NoticeView(View):
     message: str | None
     template_id: str
     delivery_method: str
+    reference: str | None = Field(description="The notifier's own name for it.")
+    tags: list[str] = Field(description="The notifier's words for it.")
     created_at: Time
     next_attempt_at: Time | None = Field(description="Earliest time of its next run; null if none is planned.")
     expires_at: Time = Field(description="Nothing is sent from this time on.")
@@ -76,6 +80,8 @@ def notice_view(x: Notice, runs: list[tuple[NoticeRun, LogLine | None]]) -> Noti
         message=x.message or None,
         template_id=x.data.template,
         delivery_method=x.data.method.value,
+        reference=x.labels.reference or None,
+        tags=list(x.labels.tags),
         created_at=moment(x.created_at),
         next_attempt_at=at(x.next_at) if waits else None,
         expires_at=moment(x.expires_at),

@@ -79,6 +79,9 @@ class UploadView(View):
     campaign_id: str
     state: UploadState
     progress: float = Field(description="Share of the file that is read, 0 to 1.")
+    waiting_for: Literal["another_list"] | None = Field(
+        description="Why a queued list is not read: another one of the account is read first."
+    )
     eta: Time | None = Field(description="When it is read, by its speed so far.")
     size: int | None = Field(description="Bytes of the file.")
     rows: int = Field(description="Read so far: accepted + invalid + (duplicates, if they are left out).")
@@ -144,6 +147,7 @@ def upload_view(
         campaign_id=x.campaign,
         state=x.state,
         progress=round(x.progress, 4),
+        waiting_for="another_list" if x.waits and x.state is UploadState.QUEUED else None,
         eta=_eta(x, now_ms),
         size=x.size or None,
         rows=counts.rows,

@@ -1,12 +1,13 @@
 """One page that asks before something is changed, with the number of what it is about; its button does it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeVar
 
 from functions.console.call import ConsoleCall
 from functions.console.screen import Denial, redirect
 from shared.engine.intake.declined import Declined
+from shared.frozen import dataclass
 from shared.web.http import Answer
 from shared.web.problems import Problem
 

@@ -1,12 +1,13 @@
 """Hours in which a campaign is sent, as people type and read them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from shared.domain.hours.hours import RECIPIENT, OpenHours
 from shared.domain.hours.openings import DAYS, InvalidHoursError, time_text, window_of
 from shared.domain.hours.zones import is_zone
+from shared.frozen import dataclass
 
 NAMES: Final[Mapping[str, str]] = {
     "mon": "Monday",

@@ -1,13 +1,13 @@
 """How many messages of open jobs wait, in the whole deployment: what a pause would be about."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from functions.console.call import ConsoleCall
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
+from shared.frozen import dataclass
 
 MOST: Final = 2_000
 """Open jobs that are counted: more would take seconds to read."""

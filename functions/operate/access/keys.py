@@ -26,6 +26,10 @@ SLACK_MS: Final = 3_600_000
 """By so much the clock of an operator's machine may be ahead where it says when a key ends."""
 
 
+Digest = Annotated[str, Field(pattern="^([0-9a-f]{64})?$")]
+"""SHA-256 of a key's text, hex; or empty."""
+
+
 class NewKey(AccountBody):
     """A key.
 
@@ -35,6 +39,7 @@ class NewKey(AccountBody):
         networks: the only ones that it may be used from; none: it may from everywhere.
         proof: what it asks of each request.
         public_key: base64 of the key of Ed25519 that signs its requests.
+        digest: of a text that the caller has made; empty: it is made here.
     """
 
     kind: KeyKind = KeyKind.LIVE
@@ -44,6 +49,7 @@ class NewKey(AccountBody):
     networks: list[NetworkText] = Field([], max_length=MAX_NETWORKS)
     proof: Proof = Proof.KEY
     public_key: str = Field("", max_length=200)
+    digest: Digest = ""
 
 
 class KeyNetworks(AccountBody):
@@ -56,6 +62,12 @@ class KeyEnd(AccountBody):
     """When a key ends: Unix milliseconds, 0 for never."""
 
     until: int = Field(ge=0)
+
+
+class KeyRotation(KeyEnd):
+    """When the old key ends. `digest`: as of `NewKey`."""
+
+    digest: Digest = ""
 
 
 Place = Annotated[str, Field(max_length=400, pattern=r"^([0-9]:.+)?$")]
@@ -98,7 +110,7 @@ class OperatedKeys(OperateView):
 
 
 class CreatedKey(OperateView):
-    """A new key. `key`: its text, which only this answer has."""
+    """A new key. `key`: its text, which only this answer has; empty: the caller has made it."""
 
     key: str
     made: OperatedKey
@@ -146,7 +158,7 @@ def list_keys(call: Call[AccountQuery, Nothing]) -> Answer:
 
 
 def create_key(call: Call[Nothing, NewKey]) -> Answer:
-    """Create a key. A repeat makes another one."""
+    """Create a key. A repeat makes another one, unless it has the digest of its text."""
     body = call.body
     whose, ends = owner_of(call), _end_of(call, body.expires)
     try:
@@ -160,6 +172,7 @@ def create_key(call: Call[Nothing, NewKey]) -> Answer:
             networks=body.networks,
             proof=body.proof,
             public=public_key_of(body.public_key) if body.public_key else b"",
+            digest=body.digest,
             by=call.key.id,
         )
     except ValueError as fault:
@@ -208,12 +221,14 @@ def _latest(call: Call[Any, Any]) -> int:
     return int(call.services.clock.now() * 1000) + days * DAY_MS if days else 0
 
 
-def rotate_key(call: Call[Nothing, KeyEnd]) -> Answer:
-    """Replace a key, which ends later. A repeat replaces it once more."""
-    whose, name = owner_of(call), _key_id(call)
+def rotate_key(call: Call[Nothing, KeyRotation]) -> Answer:
+    """Replace a key, which ends later. A repeat replaces it once more, unless it has the digest of its text."""
+    whose, name, body = owner_of(call), _key_id(call), call.body
     latest = _latest(call)
     try:
-        made = call.services.accounts.rotate_key(whose, name, call.body.until, latest=latest, by=call.key.id)
+        made = call.services.accounts.rotate_key(
+            whose, name, body.until, latest=latest, digest=body.digest, by=call.key.id
+        )
     except ValueError as fault:
         raise invalid("key", str(fault)) from None
     if made is None:

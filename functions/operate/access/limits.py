@@ -58,7 +58,7 @@ class LimitRow(OperateView):
 class AccountLimits(OperateView):
     """The limits of an account or key. `key_id`: None of an account; `resets_at`: Unix milliseconds.
 
-    `countries`: those to whose numbers the account may send; empty: all.
+    `countries`: those to whose numbers the account may send; empty: all. `own`: what was set for it, also to no limit.
     """
 
     account_id: str
@@ -66,6 +66,7 @@ class AccountLimits(OperateView):
     resets_at: int
     items: list[LimitRow]
     countries: list[str]
+    own: list[str]
 
 
 def show_limits(call: Call[LimitsQuery, Nothing]) -> Answer:
@@ -124,6 +125,7 @@ def _answer(services: OperateServices, whose: str, key: str) -> Answer:
         resets_at=limits.resets_at(now),
         items=rows,
         countries=sorted(rules.countries),
+        own=sorted(own),
     ).answer()
 
 

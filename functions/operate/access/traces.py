@@ -1,7 +1,6 @@
 """The traces of an API key in the audit log; and how the endpoints and notifiers that still serve it are disabled."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -12,6 +11,7 @@ from shared.domain.hooks.draft import HookDraft
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.namespaces import namespaces_of
 from shared.domain.notices.notifier import Notifier
+from shared.frozen import dataclass
 
 PAGE: Final = 1000
 READ_SECONDS: Final = 15

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +13,7 @@ from shared.domain.ids import Ref
 from shared.domain.jobs.states import Cell
 from shared.domain.notices.notifier import is_name
 from shared.domain.queues.dead_letters import short
+from shared.frozen import dataclass
 from shared.ports import BadEvents
 
 if TYPE_CHECKING:

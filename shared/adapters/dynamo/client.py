@@ -17,6 +17,7 @@ from botocore.exceptions import ClientError
 
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS, INDEX_OPEN
+from shared.domain.recipients.address_names import Names
 from shared.domain.times import Millis
 from shared.ports import Retriable
 
@@ -75,6 +76,7 @@ class Dynamo:
         sleep: waits some seconds.
         audit_days: for how long an entry of the audit log is kept, which any transaction may carry.
         homes: where such entries and identities are kept.
+        names: what addresses are stored as; None: by no key.
     """
 
     def __init__(
@@ -84,10 +86,12 @@ class Dynamo:
         sleep: Callable[[float], None] = time.sleep,
         audit_days: int = AUDIT_DAYS,
         homes: Homes = IN_RECORDS,
+        names: Names | None = None,
     ) -> None:
         self.client = client
         self.audit_days = audit_days
         self.homes = homes
+        self.names = names or Names()
         self._sleep = sleep
 
     def call(self, method: str, **kwargs: Any) -> Any:

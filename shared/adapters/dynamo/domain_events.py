@@ -6,7 +6,7 @@ shows the same event again, under the same id.
 
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -35,6 +35,7 @@ from shared.domain.lanes.breaker import BreakerState
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.suppressions import Reach
 from shared.domain.times import DAY_MS
+from shared.frozen import dataclass
 
 KEPT_S: Final = 7 * DAY_MS // 1000
 """Seconds that an event is remembered if its item is no longer written after some days."""

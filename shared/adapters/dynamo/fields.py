@@ -1,11 +1,12 @@
 """The fields of an entity as attributes of its item, by their types."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, fields
 from enum import StrEnum
 from typing import Any, Final, Generic, TypeVar
 
 from shared.adapters.dynamo.client import Item
+from shared.frozen import dataclass
 
 T = TypeVar("T")
 

@@ -5,8 +5,9 @@ its items in `records`; `places` reads them there.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

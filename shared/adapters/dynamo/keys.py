@@ -9,16 +9,17 @@ Table `records` (pk, sk):
 | an account's control, request allowances, guests | `A#account / CONTROL`, `BUCKET`, `GUESTS` |
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
 | bucket of tests of campaigns; open uploads | `A#account#TRIALS / BUCKET`; `A#account / PLACES#lists`, `PLACES#mails` |
+| of which list, and which export, is it an account's turn? | `A#account / TURNS#lists`, `TURNS#exports` |
 | when was this API key last used? | `USE#sha256 / KEY` |
 | an account's stats from day to day, by shard | `A#account#STATS#07 / 2026-11-20#email` |
 | the same as earlier versions wrote them | `A#account#STATS / 2026-11-20#email#07` |
 | what an account has used of a day's limits | `SPENT#account / 2026-11-20` |
 | is 80 or 100 % of a limit used? | `SPENT#account#2026-11-20#email#80 / REACHED` |
 | do the single messages of a day bounce too much? | `BOUNCING#account#2026-11-20#email / BOUNCING` |
-| is this address suppressed? list, oldest key first | `A#account#SUP / sha256(address)` |
-| suppressions since a moment | `A#account#SUPLOG / 1790000000000#sha256` |
-| did this address unsubscribe? since a moment | `A#account#UNSUB / sha256(address)`, `A#account#UNSUBLOG / …` |
-| from digests of a policy? | `A#account#UNSUBDIGEST / sha256(address)#sha256(prefix)[:32]`, `…LOG / …` |
+| is this address suppressed? list, in the order of names | `A#account#SUP / name(address)` |
+| suppressions since a moment | `A#account#SUPLOG / 1790000000000#name` |
+| did this address unsubscribe? since a moment | `A#account#UNSUB / name(address)`, `A#account#UNSUBLOG / …` |
+| from digests of a policy? | `A#account#UNSUBDIGEST / name(address)#sha256(prefix)[:32]`, `…LOG / …` |
 | did this number stop SMS, calls, WhatsApp? | `A#account#STOPSMS / …`, `…#STOPVOICE / …`, `…#STOPWHATSAPP / …` |
 | when was an address last suppressed, or unsubscribed? | `A#account / SUPPRESSED` |
 | an account's jobs that wait for their time, soonest first | `A#account#DUE / not_before#job` |
@@ -26,6 +27,7 @@ Table `records` (pk, sk):
 | was this request made before? | `I#account / sha256(key)` |
 | an export of a campaign or job; that of a job's archive | `X#id / EXPORT`; `X#archive-job / EXPORT` |
 | is everything paused? | `SYS / CONTROL` |
+| which names of addresses are stored (`shared.domain.recipients.address_names`)? | `NAMES / STATE` |
 | an account's events for webhooks, oldest first | `A#account#EVENTS` / `at#id#kind` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
 | finished jobs with doubts, by when to ask next (index `open`) | `doubt#0-15` / `at#job` |
@@ -284,29 +286,21 @@ def bouncing(account_id: str, day: str, channel: str) -> Key:
     return key(f"BOUNCING#{account_id}#{day}#{channel}", BOUNCING)
 
 
-def suppression(namespace: str, digest: str, reach: AnyReach = Reach.ALL) -> Key:
-    """A suppressed address, or one that unsubscribed.
-
-    Args:
-        digest: the sha256 of the normalised address, hex.
-    """
-    return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}", _entry(digest, reach))
+def suppression(namespace: str, name: str, reach: AnyReach = Reach.ALL) -> Key:
+    """A suppressed address, or one that unsubscribed, by the address's name (`recipients.address_names`)."""
+    return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}", _entry(name, reach))
 
 
-def _entry(digest: str, reach: AnyReach) -> str:
-    """Return the name of an entry in its list: the address's hash, and that of the policy if it is about one."""
+def _entry(name: str, reach: AnyReach) -> str:
+    """Return the name of an entry in its list: the address's name, and the hash of the policy if it is about one."""
     if not isinstance(reach, DigestsOf):
-        return digest
-    return f"{digest}#{hashlib.sha256(reach.policy.encode()).hexdigest()[:32]}"
+        return name
+    return f"{name}#{hashlib.sha256(reach.policy.encode()).hexdigest()[:32]}"
 
 
-def suppression_log(namespace: str, at_ms: Millis, digest: str, reach: AnyReach = Reach.ALL) -> Key:
-    """A suppression by its time.
-
-    Args:
-        digest: the sha256 of the normalised address, hex.
-    """
-    return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}LOG", f"{at_ms:015d}#{_entry(digest, reach)}")
+def suppression_log(namespace: str, at_ms: Millis, name: str, reach: AnyReach = Reach.ALL) -> Key:
+    """A suppression by its time, and by the address's name."""
+    return key(f"{account_pk(namespace)}#{LISTS[reach.kind]}LOG", f"{at_ms:015d}#{_entry(name, reach)}")
 
 
 def latest_suppression(namespace: str) -> Key:
@@ -321,6 +315,11 @@ def due(account_id: str, at_ms: int, job_id: str, *, test: bool = False) -> Key:
         test: whether the agenda of the account's test keys is meant.
     """
     return key(f"A#{account_id}#DUE#TEST" if test else f"A#{account_id}#DUE", aged(at_ms, job_id))
+
+
+def turns(account_id: str, kind: str) -> Key:
+    """The line of an account's work of one kind."""
+    return key(account_pk(account_id), f"TURNS#{kind}")
 
 
 def schedules(namespace: str) -> Key:
@@ -356,6 +355,11 @@ def system_control() -> Key:
 
 def roster() -> Key:
     return key("SYS", "CREDENTIALS")
+
+
+def names() -> Key:
+    """Which names of addresses are stored."""
+    return key("NAMES", "STATE")
 
 
 def sweep() -> Key:

@@ -10,7 +10,6 @@ import zlib
 from base64 import b64encode
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
@@ -18,6 +17,7 @@ from typing import Any, Final
 import orjson
 from botocore.exceptions import ClientError, HTTPClientError, NoCredentialsError
 
+from shared.frozen import dataclass
 from shared.ports import AnswerLost, Clock, Http, NotSent, Response
 from shared.sigv4 import AwsKeys, Signer
 

@@ -20,7 +20,6 @@ import ssl
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Final
@@ -30,6 +29,7 @@ from shared.adapters.http.answer import MAX_BODY, WireAnswer
 from shared.adapters.http.connect import connect_code, dial, time_left
 from shared.domain.content.streams import Body, size_of, whole
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports import AnswerLost, Clock, Http, NoTime, NotSent, Response
 
 CONNECT_TIMEOUT: Final = 3.0

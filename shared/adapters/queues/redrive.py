@@ -10,7 +10,6 @@ move reports of failed invocations back to their source.
 import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from botocore.exceptions import ReadTimeoutError
@@ -18,6 +17,7 @@ from botocore.exceptions import ReadTimeoutError
 from shared.adapters.queues.dead_letters import HOLD_SECONDS, MAX_ENTRIES, REDRIVES, RUN, give_back, receive
 from shared.adapters.reports import Batch, batch_of, matches, read
 from shared.domain.queues.dead_letters import Letter, QueuePlace, Redriven
+from shared.frozen import dataclass
 
 MAX_BATCH_BYTES: Final = 256 * 1024
 """Bytes that one call may carry where SQS's limit is not raised to 1 MiB; a message of feedback has up to 200 KB."""

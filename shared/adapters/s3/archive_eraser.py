@@ -11,13 +11,14 @@ import csv
 import io
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any, Final, Self, cast
 
 from shared.adapters.s3.multipart import S3Multipart
 from shared.domain.archive import PREFIX
 from shared.domain.erasure import erased_row
 from shared.domain.exports import rows
+from shared.frozen import dataclass
 
 PART: Final = 8 * 1024 * 1024
 """Bytes of a part of a copy; S3 takes at least 5 MB and at most 10,000 of them."""

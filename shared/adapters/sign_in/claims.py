@@ -5,7 +5,6 @@ algorithms).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from authlib.oidc.core import CodeIDToken
@@ -16,6 +15,7 @@ from joserfc.jws import JWSRegistry
 from shared.adapters.sign_in.issuer import TrustedIssuer
 from shared.contracts.console import of_domain, of_group
 from shared.domain.people import is_login
+from shared.frozen import dataclass
 from shared.ports.people import NotSignedIn
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")

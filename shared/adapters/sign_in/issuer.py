@@ -5,7 +5,6 @@ back).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from joserfc.jwk import JWKRegistry, Key, KeySet, RSAKey
 
 from shared.adapters.http.transport import parse
 from shared.adapters.sign_in.wire import WireSession
+from shared.frozen import dataclass
 from shared.ports import Clock
 from shared.ports.people import NotSignedIn
 

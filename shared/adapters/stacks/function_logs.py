@@ -9,11 +9,11 @@ Sources (docs.aws.amazon.com):
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 GROUP: Final = "AWS::Logs::LogGroup"
 NESTED: Final = "AWS::CloudFormation::Stack"

@@ -1,9 +1,9 @@
 """When an API key's owner hears that it ends soon."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 WARNED_DAYS: Final = (1, 7, 14)
 """So many days before its end, a key that is used is announced to its owner."""

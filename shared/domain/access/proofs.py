@@ -1,10 +1,10 @@
 """How a program proves that an API key is its own, and the tokens that it gets in exchange for the key."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 ACCESS: Final = "ph_token_"
 """Begins the text of an access token."""

@@ -9,11 +9,11 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 
 LATE_S: Final[Seconds] = 300
 """For so long after it was made a signature is taken."""

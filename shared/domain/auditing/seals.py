@@ -9,12 +9,12 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from shared.domain.audit import HOUR_MS
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 GRACE_MS: Final[Millis] = 2 * HOUR_MS
 """After a day its log is sealed so much later: an entry is written within seconds of its time, an hour's within it."""

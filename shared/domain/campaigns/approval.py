@@ -7,11 +7,12 @@ is of exactly what was shown. Source: docs/approvals.md, ADR 236.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 MOST_ROWS: Final = 1_000_000_000
 """The highest limit of a policy: far above any list."""

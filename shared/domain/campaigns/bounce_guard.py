@@ -4,12 +4,12 @@ Amazon SES reviews an account from 5 % hard bounces on and may pause it from 10 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.jobs.job import BATCH, Job
 from shared.domain.jobs.states import COUNT_KEYS
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 ALLOWED: Final = 10
 """Hard bounces of a campaign or batch that stop nothing, however few its messages are."""

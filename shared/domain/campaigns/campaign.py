@@ -8,7 +8,7 @@ compare-and-swap.
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from shared.domain.lists.gaps import LANDLINES, Gap
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 USE_WITHIN_DAYS: Final = 30
 """Days after its upload within which the sending of a list must begin. Until then its recipients are kept, and from
@@ -267,6 +268,7 @@ class Upload:
         checkpoint: where reading continues; None before the first.
         owner: invocation that reads it; `until` the end of its lease. Without an owner: not to be read before `until`.
         queued_at: when its file was there and it began to wait for being read.
+        waits: another list of its account is read first.
         starts: leases taken since the checkpoint last moved.
         ttl: Unix seconds when the items read from its file may be removed.
     """
@@ -307,6 +309,7 @@ class Upload:
     queued_at: int = 0
     starts: int = 0
     finished_at: int = 0
+    waits: bool = False
     version: int = 1
 
     @property

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final
 
 from shared.domain.channels.channel import Channel
@@ -10,6 +10,7 @@ from shared.domain.channels.sms import SMS
 from shared.domain.channels.voice import VOICE
 from shared.domain.content.content import Speech
 from shared.domain.content.templates import Template
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

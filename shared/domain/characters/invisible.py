@@ -33,6 +33,9 @@ ENDS: Final = "".join(chr(x) for first, last in _RANGES if last <= 0xFFFF for x 
 _ANY: Final = re.compile(f"[{INVISIBLE}]")
 _SHOWN: Final = re.compile(f"[^\\s\\x00-\\x1f\\x7f-\\x9f{INVISIBLE}]")
 
+ONE_LINE: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
+"""The pattern of a text of one line, without control characters."""
+
 
 def without_invisible(text: str) -> str:
     """Return a text without characters that show nothing; its blanks stay."""

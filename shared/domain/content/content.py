@@ -5,8 +5,10 @@ import binascii
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from typing import Any, Final
+
+from shared.frozen import dataclass
 
 GROUP: Final = "group"
 """The value of a digest's recipient that is the number of its group, in decimal."""

@@ -7,13 +7,14 @@ text in its place is data that is not read again. Neither text is escaped, and o
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from shared.domain.content.content import Content, Mailbox
-from shared.domain.jobs.job import BATCH, Job
+from shared.domain.jobs.job import BATCH, NOTICE, Job
 from shared.domain.jobs.labels import Labels
+from shared.frozen import dataclass
 
 PERSONAL: Final = "@"
 """The value of a recipient that holds its `Personal` as JSON."""
@@ -42,6 +43,7 @@ class Personal:
         texts: tag → what comes in its place in subject and bodies.
         beside: further recipients that `To` shows.
         labels: the owner's words for the message, which events repeat.
+        reference: the owner's name for it, likewise.
         metadata: the owner's own data, which events repeat.
     """
 
@@ -52,6 +54,7 @@ class Personal:
     cc: tuple[Mailbox, ...] = ()
     bcc: tuple[Mailbox, ...] = ()
     labels: tuple[str, ...] = ()
+    reference: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -62,13 +65,13 @@ class Personal:
     @property
     def known(self) -> "Personal":
         """Only the fields that accompany the message without changing it."""
-        return Personal(labels=self.labels, metadata=self.metadata)
+        return Personal(labels=self.labels, reference=self.reference, metadata=self.metadata)
 
     def values(self) -> dict[str, str]:
         """Return the recipient's values that hold it; none if it is empty."""
         found: dict[str, Any] = {name: [[b.address, b.display] for b in getattr(self, name)] for name in _BOXES}
         found |= {"subject": self.subject, "headers": self.headers, "texts": dict(self.texts)}
-        found |= {"labels": self.labels, "metadata": dict(self.metadata)}
+        found |= {"labels": self.labels, "reference": self.reference, "metadata": dict(self.metadata)}
         kept = {name: value for name, value in found.items() if value}
         return {PERSONAL: json.dumps(kept, ensure_ascii=False, separators=(",", ":"))} if kept else {}
 
@@ -87,18 +90,22 @@ def personal_of(values: Mapping[str, str]) -> Personal:
         headers=tuple((name, value) for name, value in raw.get("headers", ())),
         texts=raw.get("texts", {}),
         labels=tuple(raw.get("labels", ())),
+        reference=raw.get("reference", ""),
         metadata=raw.get("metadata", {}),
         **{name: tuple(Mailbox(*box) for box in raw.get(name, ())) for name in _BOXES},
     )
 
 
 def labels_of(job: Job, values: Mapping[str, str]) -> Labels:
-    """Return the labels of a message. Its own metadata come in place of the job's of the same names."""
-    if job.kind != BATCH or PERSONAL not in values:
+    """Return the labels of a message. Its own metadata come in place of the job's of the same names.
+
+    A campaign's list may have a column of any name, so its values tell nothing of labels.
+    """
+    if job.kind not in (BATCH, NOTICE) or PERSONAL not in values:
         return job.labels
     own, shared = personal_of(values), job.labels
     tags = tuple(dict.fromkeys((*shared.tags, *own.labels)))
-    return Labels(shared.reference, tags, {**shared.metadata, **own.metadata})
+    return Labels(own.reference or shared.reference, tags, {**shared.metadata, **own.metadata})
 
 
 def personalised(content: Content, own: Personal) -> Content:

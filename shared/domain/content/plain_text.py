@@ -11,11 +11,11 @@ nor for the alternatives.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from html import unescape
 from typing import Final
 
 from shared.domain.content.templates import Template, TemplateKind
+from shared.frozen import dataclass
 
 _OPEN: Final = re.compile(r"<(?:!--|[!?]|/?+[A-Za-z]|/[^A-Za-z])")
 """Where something other than text begins; any other `<` is text."""

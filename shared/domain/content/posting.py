@@ -5,10 +5,11 @@ has the place in the request where it was, so that a refusal names what its clie
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from shared.domain.content.content import Attachment
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

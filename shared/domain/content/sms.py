@@ -12,9 +12,10 @@ National language tables are not used: providers do not offer them.
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from shared.frozen import dataclass
 
 _BASIC: Final = (
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"

@@ -1,11 +1,12 @@
 """The message for an SMTP server, and the server's replies (RFC 5321)."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
 
 from shared.domain.content.streams import Stream
+from shared.frozen import dataclass
 
 _PATH: Final = re.compile(
     r'(?:"[^\x00-\x1f\x7f-\xa0<>\u2028\u2029\ud800-\udfff]*"@)?[^\x00-\x20\x7f-\xa0<>\u2028\u2029\ud800-\udfff]+'

@@ -2,8 +2,9 @@
 
 import base64
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Protocol
+
+from shared.frozen import dataclass
 
 
 class Stream(Protocol):

@@ -15,13 +15,14 @@ A value is data, never markup: rendered text is not read again, and a value is m
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from html import escape
 from typing import Final, NamedTuple
 
 from shared.domain.characters.invisible import seen
 from shared.domain.content.plain_values import plain
+from shared.frozen import dataclass
 
 RECIPIENT: Final = "recipient"
 """The variable that always has a value: the recipient's address or number."""

@@ -6,11 +6,11 @@ so that programs that find links in plain text never take its last character for
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.sealing import Keys, seal, unseal
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 PATH: Final = "/unsubscribe/"
 """Where links lead, below the deployment's public address."""

@@ -8,10 +8,11 @@ import json
 import zlib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 MAX_EVENTS: Final = 5_000
 """Events of one request."""

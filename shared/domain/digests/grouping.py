@@ -1,9 +1,9 @@
 """Groups of a window's recipients: those with the same events form a group, whose message is made once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shared.domain.digests.events import DigestEvent
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ window keeps the version that it was opened with.
 import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
 from shared.domain.channels.email import EMAIL
 from shared.domain.content.content import Mailbox
 from shared.domain.hours.hours import OpenHours
 from shared.domain.times import Millis, Seconds
+from shared.frozen import dataclass
 
 DAY_S: Final = 86_400
 MAX_EVENTS: Final = 1_000

@@ -10,7 +10,7 @@ store applies exactly `admits` and `joined`. Source: docs/adr/0116.
 import hashlib
 import re
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -18,6 +18,7 @@ from shared.domain.digests.events import MAX_BYTES
 from shared.domain.digests.policy import DigestPolicy
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 MAX_PARTS: Final = 200
 """Parts of a window, each of which makes its item larger."""

@@ -6,9 +6,10 @@ shortened, IPv6 with an embedded IPv4 address). The address that it returns is c
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
+
+from shared.frozen import dataclass
 
 MAX_URL: Final = 2_000
 """Characters."""

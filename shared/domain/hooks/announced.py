@@ -6,7 +6,6 @@ dies, what it has begun is handed on again, under the same ids and with the same
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.hooks.kinds import HookKind, kind_of
@@ -15,6 +14,7 @@ from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import Cell
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 EXPLAINED: Final = frozenset(
     {

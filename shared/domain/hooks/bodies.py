@@ -6,11 +6,11 @@ the same bytes each time. All other bodies are made once and stored.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.domain.hooks.fields import HookData, iso
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 MAX_BATCH: Final = 100
 """Events of a batch."""

@@ -7,11 +7,12 @@ posts the same bytes.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 MAX_ANSWER: Final = 1_024
 """Characters of an answer that are kept."""

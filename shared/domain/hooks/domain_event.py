@@ -1,10 +1,11 @@
 """Events of webhooks other than changes of messages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from shared.domain.hooks.bodies import HookEvent
 from shared.domain.hooks.kinds import HookKind
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """An endpoint as its owner writes it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shared.domain.hooks.endpoint import HookFormat
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

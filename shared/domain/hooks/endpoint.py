@@ -7,12 +7,13 @@ endpoint without a URL is a listener: a command fetches its deliveries for as lo
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
 from shared.domain.ids import new_id
 from shared.domain.times import DAY_MS, Millis, Seconds
+from shared.frozen import dataclass
 
 DEPLOYMENT: Final = "deployment"
 """The namespace of operators' endpoints."""

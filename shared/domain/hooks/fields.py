@@ -5,7 +5,6 @@ pydantic, because the function that posts them starts fast.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -27,6 +26,7 @@ from shared.domain.recipients.suppressions import Reach, Suppression
 from shared.domain.spending.limits import Measure, ReachedQuota, shown
 from shared.domain.texts import ReceivedText
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 HookData = dict[str, Any]
 """The `data` of an event's body."""
@@ -317,6 +317,8 @@ UPDATE: Final[HookBody[UpdateEntry]] = HookBody(
         HookField("status", str, "SUCCESS", lambda x: x.status, "The notice's status."),
         HookField("error", str | None, None, lambda x: x.error or None, "Code of a failure or a rejection."),
         HookField("message", str | None, None, lambda x: x.message or None, "A sentence for people."),
+        HookField("reference", str | None, "visit-4711", lambda x: x.labels.reference or None, "The notice's."),
+        HookField("tags", list[str], ["reminders"], lambda x: list(x.labels.tags), "The notice's."),
         HookField("updated_at", datetime, _AT, lambda x: iso(x.stamp)),
     ),
 )

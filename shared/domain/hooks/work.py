@@ -5,11 +5,12 @@ is released only if it is as it was before the last look, so nothing is left beh
 """
 
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.hooks.delivery import MAX_RETRY_AFTER, DeliveryState
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 SHARDS: Final = 16
 """Partitions of the list of endpoints to look at."""

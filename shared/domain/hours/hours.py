@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from shared.domain.hours.openings import DAYS, Opening, Window, after, opening, time_text, window_of
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 RECIPIENT: Final = "recipient"
 """In place of a zone: each recipient's own."""

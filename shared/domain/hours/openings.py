@@ -6,13 +6,13 @@ counts. Times that the clock shows twice count twice. Source: docs/adr/0227.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Final
 
 from shared.domain.hours.zones import change_of_offset, moments, same_offset, zone_of
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 """Days of the week as requests name them, in their order."""

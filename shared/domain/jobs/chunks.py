@@ -4,9 +4,11 @@ import json
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from json.encoder import encode_basestring
 from typing import Any, Final
+
+from shared.frozen import dataclass
 
 MAX_RECIPIENTS: Final = 500
 """Keeps a ledger within one write unit."""
@@ -41,7 +43,9 @@ class Recipient:
 class Chunk:
     """A chunk's recipients, in list order.
 
-    `zone`: with hours in each recipient's own zone, theirs; several separated by commas. Else empty.
+    Attributes:
+        zone: with hours in each recipient's own zone, theirs; several separated by commas. Else empty.
+        rows: the numbers of their rows in the file that they come from, as of `lists.row_numbers`; empty: not known.
     """
 
     job: str
@@ -49,6 +53,7 @@ class Chunk:
     recipients: tuple[Recipient, ...]
     ttl: int
     zone: str = ""
+    rows: bytes = b""
 
 
 def chunk_size(total: int, route_length: int, slowest_rate: float) -> int:

@@ -6,10 +6,10 @@ They never decide a state, except that a window detail is proof in a takeover.
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.domain.jobs.outcomes import Entry, Kind
+from shared.frozen import dataclass
 
 LOST: Final = "worker_lost"
 """The code of an attempt whose worker was lost before it could write what its call brought."""

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
@@ -13,6 +13,7 @@ from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import COUNT_KEYS, SHOWN_AS, Cell, JobState, MessageState
 from shared.domain.namespaces import KeyKind, kind_of, namespace
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 SHARDS: Final = 16
 """Shards of the index of open jobs without reservation, and of a day's stats: spreads the writes of many jobs."""
@@ -111,6 +112,7 @@ class Job:
         pointed_at: when chunks were last pointed to again, by rule S.6 or E.5 (Unix ms).
         stopped: set on stop, removed by the planner; feedback does not reopen a stopped job.
         guard_off: its owner has overridden the bounce guard.
+        approved: another person has approved its list, with its time.
         shared: a campaign's job that reserves nothing: campaigns shared its credential when it was made, or a team key
             made it.
         retry: a retry on its way; as long as there is one the job is LOGGED, and open to the sweeper.
@@ -120,7 +122,7 @@ class Job:
         template: id of the stored template that a batch was made of; empty: of none. `template_version`: its
             version then.
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
-        resumed_by: the actor who last resumed or retried it, likewise.
+        resumed_by: the actor who last resumed, retried or rescheduled it, likewise.
         charge: what a campaign's job holds of its account's limits (`spending.reserved`); empty: nothing.
         ttl: Unix seconds when the stored items may be removed.
     """
@@ -155,6 +157,7 @@ class Job:
     stop_reason: str = ""
     finished_at: int = 0
     guard_off: bool = False
+    approved: bool = False
     shared: bool = False
     retry: RetryRequest | None = None
     hours: OpenHours | None = None

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
+
+from shared.frozen import dataclass
 
 MAX_REFERENCE: Final = 128
 """Characters of a reference."""

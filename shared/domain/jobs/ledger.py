@@ -7,7 +7,7 @@ rules L1 to L3, F and J2.
 
 import struct
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +15,7 @@ from shared.domain.jobs.feedback import join
 from shared.domain.jobs.outcomes import Entry, Kind
 from shared.domain.jobs.states import COUNT_KEYS, COUNT_TABLE, MAX_ATTEMPTS, OPEN, Cell
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 BY_KEYS: Final = ("tried", "accepted", "delivered", "failed")
 """Per credential of the route: attempts begun, accepted, delivered, and finally failed there."""

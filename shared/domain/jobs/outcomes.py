@@ -1,8 +1,10 @@
 """Outcomes of provider calls, as values: the type shows whether and where to try again, not an `if` elsewhere."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
+
+from shared.frozen import dataclass
 
 RECIPIENT: Final = "<recipient>"
 """In a provider's text, the substitute for the address to which the message was sent, with its brackets."""

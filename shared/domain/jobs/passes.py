@@ -4,7 +4,7 @@ A *pass* is one turn of a chunk at one credential; a *round* is one way around t
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.jobs.details import Detail, FeedbackDetail
@@ -13,6 +13,7 @@ from shared.domain.jobs.ledger import Ledger, LedgerStatus, give_up, merge
 from shared.domain.jobs.outcomes import CANNOT_CARRY, Entry, Kind
 from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 MAX_ROUNDS: Final = 160
 """Rounds after which a chunk that no credential takes is given up: 19 hours or more of waiting for breakers."""

@@ -1,11 +1,11 @@
 """A job before it is stored."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shared.domain.jobs.chunks import Chunk
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ Source: docs/protocol.md, "Writes" and "The queue primitives".
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs import passes, runs
@@ -18,6 +18,7 @@ from shared.domain.jobs.outcomes import Entry
 from shared.domain.jobs.passes import PassContext
 from shared.domain.jobs.states import Cell
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,13 @@ writes the result if `version` is still the same. `health` has the rules for ope
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, StrEnum
 from typing import Final
 
 from shared.domain.jobs.outcomes import Accepted, Outcome, Rejected, Unknown
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 # change: when a provider that failed gets its first test messages
 FIRST_DELAY: Final = 10_000

@@ -1,6 +1,6 @@
 """How many messages a queue holds."""
 
-from dataclasses import dataclass
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

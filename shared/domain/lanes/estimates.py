@@ -1,13 +1,14 @@
 """How long units take within rates and quotas. An estimate: other work of the credential is not known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from shared.contracts import CredentialQuota, Per
 from shared.domain.lanes.periods import BUCKET, ends, most
 from shared.domain.lanes.quotas import Spend, Stored, room
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 
 LONGEST: Final = 400 * 86_400.0
 """Seconds: the longest estimate."""

@@ -5,8 +5,10 @@ Source: docs/protocol.md, "Sweep", rule E; docs/adr/0055.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+
+from shared.frozen import dataclass
 
 PREFIX: Final = "at_"
 """Begins the names of hints among what is stored of a credential's slots."""

@@ -1,7 +1,7 @@
 """How fast a credential may send: slots, calls and windows. Source: docs/protocol.md, "Pace"."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.contracts import MIN_RATE
@@ -9,6 +9,7 @@ from shared.domain.lanes.quotas import UNBOUNDED, Headroom
 from shared.domain.lanes.refusals import EFFECT, NO_CALLS, RefusalTally, left
 from shared.domain.lanes.switches import NOT_LOWERED, Switches, ThrottledRate
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 
 # change: how many messages a sender claims at once
 WINDOW: Final = 200

@@ -7,12 +7,13 @@ were counted and surely not called are taken off again. Source: docs/protocol.md
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from shared.contracts import CredentialQuota, Per
 from shared.domain.lanes.periods import BUCKET, BUCKETS, bucket, ends, label, most
 from shared.domain.times import Millis, Seconds
+from shared.frozen import dataclass
 
 GUARD: Final = 5.0
 """Seconds beside a period's end in which units count in both: clocks differ, and calls arrive late."""

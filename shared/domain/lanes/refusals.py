@@ -5,11 +5,11 @@ among many calls show none. Source: docs/protocol.md, "Pace"; docs/adr/0194.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Final, Self
 
 from shared.domain.lanes.switches import BELOW, ThrottledRate
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 
 FEW: Final = 20
 """Calls by which a share is known, at least."""

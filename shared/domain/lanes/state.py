@@ -1,7 +1,7 @@
 """The state of a credential: its breaker, its slots, and its switches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 
 from shared.contracts import CredentialQuota, Warmup
@@ -9,6 +9,7 @@ from shared.domain.lanes.breaker import Breaker
 from shared.domain.lanes.periods import local_day, most
 from shared.domain.lanes.quotas import Spend, Stored, room
 from shared.domain.lanes.switches import AS_DECLARED, Switches
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

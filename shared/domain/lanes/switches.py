@@ -4,11 +4,12 @@ Source: docs/adr/0043, docs/adr/0052.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.contracts import MIN_RATE
 from shared.domain.times import Millis, Seconds
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

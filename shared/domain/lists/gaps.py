@@ -6,10 +6,10 @@ that are sent nothing do not count.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.domain.characters.invisible import seen
+from shared.frozen import dataclass
 
 MAX_ROWS: Final = 10
 """Rows that are named of a column; all are counted. They take 75 kB at the most, of 512 columns."""

@@ -3,13 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 from unicodedata import category, normalize
 
 from shared.domain.characters.invisible import without_invisible
 from shared.domain.content.templates import MAX_NAME, RECIPIENT, UNSUBSCRIBE_URL
+from shared.frozen import dataclass
 
 SEPARATORS: Final = (",", ";", "\t")
 """The possible separators of columns, the likeliest first."""

@@ -15,7 +15,7 @@ from shared.domain.content.templates import RECIPIENT
 from shared.domain.hours.zones import is_zone
 from shared.domain.jobs import chunks
 from shared.domain.jobs.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
-from shared.domain.lists import gaps
+from shared.domain.lists import gaps, row_numbers
 from shared.domain.lists.csv_rows import RowReader
 from shared.domain.lists.header import FileCode, FileFault, RecipientColumn, placeholder_name
 from shared.domain.lists.rows import Position, Row
@@ -65,8 +65,8 @@ _TOO_MANY: Final = (
 class Skips(Protocol):
     """Says who of a list is not to be sent to."""
 
-    def suspects(self, marks: bytes) -> Collection[int]:
-        """Return the places, from 0, of those who may be among them, by their marks (`seen.marks_of`)."""
+    def suspects(self, keys: Sequence[str]) -> Collection[int]:
+        """Return the places, from 0, of those who may be among them, by their normalised addresses."""
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
         """Return for the suspects of a chunk which of them are not to be sent to: place to code, `unsubscribed`."""
@@ -75,9 +75,9 @@ class Skips(Protocol):
 class Nobody:
     """Leaves out no recipient."""
 
-    def suspects(self, marks: bytes) -> Collection[int]:
+    def suspects(self, keys: Sequence[str]) -> Collection[int]:
         """Return none."""
-        del marks
+        del keys
         return ()
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
@@ -268,14 +268,15 @@ class Ingest:
 
         The marks of those that no earlier row had are kept.
         """
-        marks = marks_of([x[1] for x in found if not isinstance(x, RecipientFault)])
+        keys = [x[1] for x in found if not isinstance(x, RecipientFault)]
+        marks = marks_of(keys)
         repeated = self._seen.add(marks)
         start = 0
         for place in repeated:
             self._marks += marks[start : place * WIDTH]
             start = (place + 1) * WIDTH
         self._marks += marks[start:]
-        return frozenset(repeated), frozenset(self._skips.suspects(marks))
+        return frozenset(repeated), frozenset(self._skips.suspects(keys))
 
     def _due(self, here: Position, *, endless: bool) -> list[PackedChunk]:
         """Cut what is complete; all, if the row before `here` is endless or the pending span too much of the file."""
@@ -325,7 +326,8 @@ class Ingest:
                 self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
                 return made
             suspects = [i for i, (_, _, _, asked, *_) in enumerate(pending[:n]) if asked]
-            made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n]), suspects))
+            packed = self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n]), suspects)
+            made.append(replace(packed, rows=_numbers(pending[:n])))
             self._look_for_gaps(pending[:n], made[-1].skipped)
             del pending[:n]
             self._weigh_at = 0
@@ -366,7 +368,8 @@ class Ingest:
             self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
             return None
         suspects = [i for i, (_, _, _, asked, *_) in enumerate(pending[:n]) if asked]
-        made = replace(self._packed(rows[:n], self._table(rows[:n]), suspects), zone=zone)
+        packed = self._packed(rows[:n], self._table(rows[:n]), suspects)
+        made = replace(packed, zone=zone, rows=_numbers(pending[:n]))
         self._look_for_gaps(pending[:n], made.skipped)
         del pending[:n]
         return made
@@ -408,6 +411,11 @@ class Ingest:
         del self._problems[:problems]
         del self._marks[:marks]
         return step
+
+
+def _numbers(pending: list[_Pending]) -> bytes:
+    """Return the numbers of rows in their file, as of `row_numbers.pack`."""
+    return row_numbers.pack([row.sheet_row for row, *_ in pending])
 
 
 def _fill(cells: list[str], at: int, found: Found, *, valued: bool) -> None:

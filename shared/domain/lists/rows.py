@@ -1,9 +1,10 @@
 """The places of a list's rows in its file, and the position from which its reader continues."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from shared.frozen import dataclass
 
 
 class RowCode(StrEnum):

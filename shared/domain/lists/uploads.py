@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
 from shared.domain.jobs.chunks import MAX_RECIPIENTS
 from shared.domain.lists import gaps
 from shared.domain.lists.gaps import Gap
 from shared.domain.lists.rows import Position
+from shared.frozen import dataclass
 
 MAX_VALUE: Final = 100
 """Characters of a bad value that are kept. A longer one is not: a part of an address could not be erased."""
@@ -156,7 +157,7 @@ class BadRow:
 class PackedChunk:
     """A chunk ready to be stored. `data` as `chunks.unpack` reads it; `skipped`: indices not to be sent to.
 
-    `zone`: as of `Chunk.zone`.
+    `zone` and `rows`: as of `Chunk`.
     """
 
     number: int
@@ -164,6 +165,7 @@ class PackedChunk:
     data: bytes
     skipped: tuple[int, ...] = ()
     zone: str = ""
+    rows: bytes = b""
 
     @property
     def digest(self) -> str:

@@ -6,7 +6,6 @@ until then the destination is to be cleaned up, and afterwards it no longer exis
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import OPEN, Cell
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 MAX_METADATA: Final = 4_096
 """Bytes of a destination's metadata as JSON."""

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from email import policy
 from email.errors import InvalidHeaderDefect, MessageError
 from email.header import decode_header, make_header
 from email.headerregistry import Address, AddressHeader
 from typing import Any, Final
+
+from shared.frozen import dataclass
 
 MAX_HEADER: Final = 256 * 1024
 """Bytes of a header: it is held in memory, for a message of any size. Common servers allow less."""

@@ -5,7 +5,7 @@ CLEANED: every destination has its end, and the content is removed. Each change 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -13,6 +13,7 @@ from shared.contracts import MAIL_UPLOADS
 from shared.domain.jobs.labels import Labels
 from shared.domain.namespaces import namespace
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 MAX_DESTINATIONS: Final = 1_000
 LIFE_MS: Final = 2 * DAY_MS

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.content.content import Mailbox
 from shared.domain.mails.header import MAX_HEADER, HeaderField, addresses, fields, readable, text_of
+from shared.frozen import dataclass
 
 MAX_BYTES: Final = 40 * 1024 * 1024
 """Of a message."""

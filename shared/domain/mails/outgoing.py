@@ -7,7 +7,7 @@ not survive that.
 import base64
 import quopri
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email import policy
 from email.generator import BytesGenerator
 from email.message import EmailMessage, Message
@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 
 from shared.domain.content.streams import Stream
 from shared.domain.mails.header import FAULTS, MAX_HEADER, fields, in_ascii, without_blind
+from shared.frozen import dataclass
 
 MAX_REENCODED: Final = 4 * 1024 * 1024
 """Bytes of a message of which a 7-bit form is made: that takes several times as much memory."""

@@ -5,10 +5,11 @@ last destination.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, BinaryIO
 
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ It goes to the mail's return path, and its own return path is null, so that no n
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from textwrap import wrap
@@ -14,6 +13,7 @@ from shared.domain.jobs.job import StopReason
 from shared.domain.jobs.states import Cell
 from shared.domain.mails.diagnosis import diagnostic, status_of
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 MAX_HEADER: Final = 16_384
 """Bytes of the mail's own header that are repeated."""

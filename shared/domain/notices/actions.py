@@ -1,14 +1,16 @@
 """The effect of an uploaded record on a notice, as a pure function. Source: docs/adr/0111, and `tests/model`."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from shared.domain.jobs.labels import NO_LABELS
 from shared.domain.notices.codes import CANCELED_IN_DOUBT, SAYS, Failure, Rejection
 from shared.domain.notices.notice import Kept, Notice, NoticeChange, NoticeData, NoticeDraft, NoticeStatus, Phase, Verb
 from shared.domain.notices.records import NoticeAction, RejectedRecord
 from shared.domain.notices.times import Hours, first_attempt, resumed
 from shared.domain.notices.updates import UpdateEntry
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 ERASED_MESSAGE: Final = "The person's data were erased."
 
@@ -38,7 +40,7 @@ def take(
     if notice is None:
         if asked.data is None:
             return _reject(None, RejectedRecord(Rejection.MESSAGE_NOT_FOUND, asked.sent), owner, now)
-        return NoticeChange(_made(stored, asked.data, owner, hours, now))
+        return NoticeChange(replace(_made(stored, asked.data, owner, hours, now), labels=asked.labels))
     draft = NoticeDraft(notice, now)
     if asked.verb is Verb.NEW:
         _new(draft, asked)
@@ -61,7 +63,7 @@ def rejected(stored: Notice | None, asked: RejectedRecord, owner: NoticeOwner, n
 def erased(notice: Notice, now: Millis) -> NoticeChange:
     """Return a notice without its person's data; one that has not ended is cancelled."""
     draft = NoticeDraft(notice, now)
-    draft.set(data=replace(notice.data, first_name="", phone=""), kept=None, tries=0)
+    draft.set(data=replace(notice.data, first_name="", phone=""), labels=NO_LABELS, kept=None, tries=0)
     if notice.phase is not Phase.ENDED:
         draft.end(NoticeStatus.CANCELED, "", ERASED_MESSAGE)
     return draft.changed()
@@ -129,7 +131,8 @@ def _made(stored: Notice | None, data: NoticeData, owner: NoticeOwner, hours: Ho
 
 def _new(draft: NoticeDraft, asked: NoticeAction) -> None:
     """A repeated upload after a lost answer changes nothing."""
-    same = draft.notice.data == asked.data and draft.notice.status is not NoticeStatus.CANCELED
+    notice = draft.notice
+    same = (notice.data, notice.labels) == (asked.data, asked.labels) and notice.status is not NoticeStatus.CANCELED
     if not same:
         draft.reject(asked.sent, Rejection.ALREADY_EXISTS)
 
@@ -138,9 +141,11 @@ def _update(draft: NoticeDraft, asked: NoticeAction, data: NoticeData, hours: Ho
     notice = draft.notice
     if notice.data == data and notice.status is not NoticeStatus.CANCELED:
         _drop(draft)
+        draft.set(labels=asked.labels)  # another name alone sends nothing again
     elif notice.status is NoticeStatus.SUCCESS:
         draft.reject(asked.sent, Rejection.ALREADY_DELIVERED)
     else:
+        draft.set(labels=asked.labels)
         _keep_or_carry(draft, Kept(Verb.UPDATE, asked.sent, data), hours)
 
 

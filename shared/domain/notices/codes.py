@@ -5,7 +5,7 @@ from typing import Final
 
 
 class Rejection(StrEnum):
-    """Why a record is rejected; the first eight are checked in this order."""
+    """Why a record is rejected; the first ten are checked in this order."""
 
     INVALID_ACTION = "INVALID_ACTION"
     MISSING_FIRST_NAME = "MISSING_FIRST_NAME"
@@ -15,6 +15,8 @@ class Rejection(StrEnum):
     INVALID_DELIVERY_METHOD = "INVALID_DELIVERY_METHOD"
     INVALID_DELIVERY_DATE = "INVALID_DELIVERY_DATE"
     INVALID_DELIVERY_EXPIRES = "INVALID_DELIVERY_EXPIRES"
+    INVALID_REFERENCE = "INVALID_REFERENCE"
+    INVALID_TAGS = "INVALID_TAGS"
     ALREADY_EXISTS = "ALREADY_EXISTS"
     ALREADY_DELIVERED = "ALREADY_DELIVERED"
     MESSAGE_NOT_FOUND = "MESSAGE_NOT_FOUND"
@@ -42,6 +44,8 @@ SAYS: Final[dict[str, str]] = {
     Rejection.INVALID_DELIVERY_METHOD: "The delivery method is neither SMS nor IVR.",
     Rejection.INVALID_DELIVERY_DATE: "The delivery date is no date, or more than two years ahead.",
     Rejection.INVALID_DELIVERY_EXPIRES: "The expiry is no date, not after the delivery date, or too far ahead.",
+    Rejection.INVALID_REFERENCE: "The reference is no text of one line with 1 to 128 characters that can be seen.",
+    Rejection.INVALID_TAGS: "The tags are no array of up to 10 different texts of one line with 1 to 64 characters.",
     Rejection.ALREADY_EXISTS: "Another message with this id exists; send an update to change it.",
     Rejection.ALREADY_DELIVERED: "The message has been delivered.",
     Rejection.MESSAGE_NOT_FOUND: "There is no message with this id.",

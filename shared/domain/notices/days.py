@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime
 
 from shared.domain.hours.zones import SECOND_MS
 from shared.domain.notices.updates import Span, UpdateEntry, day_of
 from shared.domain.times import DAY_MS
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ the condition that it is unchanged, so no record is applied twice or out of orde
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from shared.domain.notices.notice import NoticeChange
+from shared.frozen import dataclass
 
 FIRST: Final = 1
 """Number of the first payload."""

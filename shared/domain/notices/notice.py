@@ -5,14 +5,16 @@ one compare-and-swap on its version, in one transaction with its entries of the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from enum import StrEnum
 from typing import Any, Final
 
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.notices.codes import SAYS, Failure, Rejection
 from shared.domain.notices.times import DayWindow, Hours, moment
 from shared.domain.notices.updates import UpdateEntry, next_stamp
+from shared.frozen import dataclass
 
 KEPT_DAYS: Final = 90
 """Days for which an ended notice is kept."""
@@ -130,6 +132,7 @@ class Notice:
         expires_at: from then on nothing is sent.
         stamp: of its last entry of the log; 0: it has none. `error` and `message` are that entry's.
         ttl: Unix seconds after which it counts as absent; 0: it has not ended.
+        labels: what its notifier calls it; they change no delivery.
     """
 
     uuid: str
@@ -151,6 +154,7 @@ class Notice:
     error: str = ""
     message: str = ""
     ttl: int = 0
+    labels: Labels = NO_LABELS
     version: int = 1
 
     @property
@@ -233,7 +237,7 @@ class NoticeDraft:
         n = self.notice
         ended = n.phase is Phase.ENDED
         entry = UpdateEntry(
-            n.notifier, n.uuid, n.id, n.stamp, n.status.value, action, error, message, self.version, ended
+            n.notifier, n.uuid, n.id, n.stamp, n.status.value, action, error, message, self.version, ended, n.labels
         )
         self.entries.append(entry)
 

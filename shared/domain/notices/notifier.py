@@ -10,12 +10,13 @@ import re
 import secrets
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from shared.domain.namespaces import namespace
 from shared.domain.notices.times import Hours
+from shared.frozen import dataclass
 
 METHODS: Final = {"sms": "SMS", "voice": "IVR"}
 """How a notice is delivered: the channel's name, and what notifiers call it."""

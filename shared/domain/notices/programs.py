@@ -4,8 +4,10 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Final
+
+from shared.frozen import dataclass
 
 MAX_PROGRAMS: Final = 100
 """Programs of a namespace: a notifier reads all of them in one answer."""

@@ -1,16 +1,19 @@
 """The checks of one uploaded record, in a fixed order: the first that fails is its rejection."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from typing import Any, Final
 
+from shared.domain.characters.invisible import ONE_LINE, first_invisible, seen
+from shared.domain.jobs.labels import MAX_REFERENCE, MAX_TAG, MAX_TAGS, NO_LABELS, Labels
 from shared.domain.notices.codes import Rejection
 from shared.domain.notices.notice import DeliveryMethod, NoticeData, Verb
 from shared.domain.notices.times import Hours, days_after, local_date, read_date, read_hours
 from shared.domain.recipients.phones import InvalidPhone, PhoneReader
+from shared.frozen import dataclass
 
 MAX_ID: Final = 200
 MAX_NAME: Final = 200
@@ -22,11 +25,17 @@ _VERBS: Final = {prefix + verb.value: verb for verb in Verb for prefix in ("", _
 
 @dataclass(frozen=True, slots=True)
 class NoticeAction:
-    """The checked action of a record. `sent`: the action as it was sent; `data`: None if it is a cancellation."""
+    """The checked action of a record.
+
+    Attributes:
+        sent: the action as it was sent.
+        data: None if it is a cancellation; `labels` are then not those of the record.
+    """
 
     verb: Verb
     sent: str
     data: NoticeData | None = None
+    labels: Labels = NO_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,10 @@ class RecordReader:
             return NoticeAction(verb, sent)
         found = self._data(record, local_date(self.hours.timezone, now))
         if isinstance(found, NoticeData):
-            return NoticeAction(verb, sent, found)
+            labels = _labels(record)
+            if not isinstance(labels, Labels):
+                return RejectedRecord(labels, sent)
+            return NoticeAction(verb, sent, found, labels)
         code, message = found if isinstance(found, tuple) else (found, "")
         return RejectedRecord(code, sent, message)
 
@@ -113,6 +125,31 @@ class RecordReader:
     @cached_property
     def _phones(self) -> PhoneReader:
         return PhoneReader(self.region)
+
+
+def _labels(record: Mapping[str, Any]) -> Labels | Rejection:
+    """Return what a record calls its notice; what is missing, null or empty is none."""
+    reference, tags = record.get("reference"), record.get("tags") or []
+    if reference not in (None, "") and not is_label(_text(record, "reference"), MAX_REFERENCE):
+        return Rejection.INVALID_REFERENCE
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags) or not are_tags(tags):
+        return Rejection.INVALID_TAGS
+    return Labels(_text(record, "reference"), tuple(tags))
+
+
+def is_label(text: str, most: int) -> bool:
+    """Tell whether a text can be a reference or a tag: one line of characters that can be seen.
+
+    Args:
+        most: characters.
+    """
+    fits = 0 < len(text) <= most and re.fullmatch(ONE_LINE, text) is not None
+    return fits and not first_invisible(text) and seen(text)
+
+
+def are_tags(tags: Sequence[str]) -> bool:
+    """Tell whether texts can be the tags of one thing."""
+    return len(set(tags)) == len(tags) <= MAX_TAGS and all(is_label(tag, MAX_TAG) for tag in tags)
 
 
 def as_sent(action: object) -> str:

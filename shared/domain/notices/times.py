@@ -5,13 +5,13 @@ exists twice, the first counts. Source: docs/adr/0111.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from shared.domain.hours.zones import change_of_offset, moments, same_offset, zone_of
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS

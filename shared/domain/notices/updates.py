@@ -8,14 +8,15 @@ exactly once.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import accumulate
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from shared.domain.hours.zones import SECOND_MS, instant
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.times import DAY_MS
+from shared.frozen import dataclass
 
 SETTLE_MS: Final = 5_000
 """Milliseconds behind the clock up to which updates are read. A later end would only make writers stamp anew."""
@@ -42,6 +43,7 @@ class UpdateEntry:
         message: a sentence for people, empty for none.
         version: the notice's version that the entry was written with; 0: no notice is stored.
         ended: whether the notice ended with this entry.
+        labels: the notice's, when it was written.
     """
 
     notifier: str
@@ -54,6 +56,7 @@ class UpdateEntry:
     message: str = ""
     version: int = 0
     ended: bool = False
+    labels: Labels = NO_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +188,11 @@ def local_time(stamp: int, zone: ZoneInfo) -> str:
 
 def line(entry: UpdateEntry, zone: ZoneInfo) -> str:
     """Return an entry as JSON, as the notifier reads it."""
-    shown: dict[str, str | None] = {"id": entry.id}
+    shown: dict[str, str | tuple[str, ...] | None] = {"id": entry.id}
     shown |= {} if entry.action is None else {"action": entry.action}
     shown |= {"status": entry.status, "error": entry.error or None, "message": entry.message or None}
+    shown |= {"reference": entry.labels.reference} if entry.labels.reference else {}
+    shown |= {"tags": entry.labels.tags} if entry.labels.tags else {}
     shown["updated_at"] = local_time(entry.stamp, zone)
     return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 

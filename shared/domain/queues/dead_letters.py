@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from shared import contracts
 from shared.domain.recipients.local_parts import IN_TEXT
+from shared.frozen import dataclass
 
 LANE: Final = "lane-"
 MAX_ERROR: Final = 160

@@ -10,12 +10,13 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
 from shared.domain.characters.invisible import ENDS, first_invisible, seen
 from shared.domain.recipients import local_parts
+from shared.frozen import dataclass
 
 MAX_TEXT: Final = 998
 """Characters of one recipient with its display name: the longest line that RFC 5322 2.1.1 allows."""

@@ -1,7 +1,8 @@
 """Guests: the few people whom an account's team keys may send to."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from shared.frozen import dataclass
 
 MAX_GUESTS: Final = 100
 """Guests of an account: a list of colleagues, not of customers."""

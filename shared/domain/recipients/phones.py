@@ -1,10 +1,11 @@
 """Phone numbers: what a list says, made into E.164, by the metadata of Google's libphonenumber."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from shared.domain.characters.invisible import without_invisible
+from shared.frozen import dataclass
 
 MAX_TEXT: Final = 250
 """Characters of a number as written; libphonenumber reads no more."""

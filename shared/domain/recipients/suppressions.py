@@ -1,11 +1,11 @@
 """Barriers to messages: a suppression stops all, an unsubscription campaigns or digests, a stop one channel."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 from shared.domain.jobs.outcomes import NOT_A_GUEST, STOPPED, SUPPRESSED, UNSUBSCRIBED
+from shared.frozen import dataclass
 
 
 class Reach(StrEnum):

@@ -6,7 +6,7 @@ its segments, as it does in rates. Messages of test keys cost nothing, and do no
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Final, Literal, get_args
 
@@ -14,6 +14,7 @@ from shared.contracts import MICRO
 from shared.domain.channels.channel import ChannelName
 from shared.domain.channels.lookup import channel_of
 from shared.domain.times import DAY_MS, Millis
+from shared.frozen import dataclass
 
 MESSAGES: Final = "messages"
 """The measure of messages of all channels together."""

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shared.domain.spending.limits import Charge
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

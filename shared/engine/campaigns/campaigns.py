@@ -6,7 +6,7 @@ a compare-and-swap on the campaign, so that nothing else is done to it meanwhile
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ from shared.engine.jobs.control import RETRY_AFTER, JobControl, NotNow, Resumed
 from shared.engine.jobs.plan import Planner
 from shared.engine.lists.list_jobs import Order, answer_of, content_of, job_of, waiting_answer
 from shared.engine.spender import Spender
+from shared.frozen import dataclass
 from shared.ports import Campaigns, Clock, Idempotency, Mismatch, Records, Replay, Retriable, Stored
 
 TRIES: Final = 5
@@ -365,7 +366,7 @@ class CampaignControl:
         full = self._schedules.admit(made_of)
         if full is not None:
             return Refused(Reason.TOO_MANY_SCHEDULES, excess=full)
-        job = self._charged(campaign, upload, made_of)
+        job = self._charged(campaign, upload, replace(made_of, approved=grant is not None))
         if isinstance(job, Refused):
             return job
         not_before = job.not_before

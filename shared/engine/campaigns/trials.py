@@ -1,7 +1,6 @@
 """Campaigns are tried out: one real message, apart from the list, under the same rules."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
@@ -16,6 +15,7 @@ from shared.engine.intake.accept import BatchRequest
 from shared.engine.intake.declined import INVALID, Decline, Declined, FieldFault, as_value, invalid
 from shared.engine.intake.intake import Intake
 from shared.engine.lane.compose import CannotCompose
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

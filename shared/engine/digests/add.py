@@ -10,7 +10,6 @@ whether it took place. A next window begins only once its predecessor is seen cl
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.digests import window as rules
@@ -21,6 +20,7 @@ from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
 from shared.engine.digests.earlier import EarlierEvents
 from shared.engine.pool import Pool
+from shared.frozen import dataclass
 from shared.ports import Clock, DigestHints, DigestPolicies, Retriable, WindowKeeping, Windows
 
 WORKERS: Final = 16

@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Routing, Settings
@@ -33,6 +33,7 @@ from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
 from shared.engine.intake.addresses import shown
 from shared.engine.intake.declined import Decline
 from shared.engine.intake.opened import CODE, is_open
+from shared.frozen import dataclass
 from shared.ports import (
     AccountStatuses,
     Clock,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from shared.contracts import Settings
@@ -20,6 +20,7 @@ from shared.engine.intake.addresses import address_of, check_sender, mailbox, mi
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.engine.intake.message import check_seen
 from shared.engine.intake.opened import check_open
+from shared.frozen import dataclass
 from shared.ports import Clock, Idempotency, Mismatch, Replay, Retriable, Senders
 from shared.ports.digests import DigestPolicies
 

@@ -6,7 +6,7 @@ Everything may be done again, by any number of processes: the same change has th
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Final, Protocol, TypeVar
 
@@ -23,6 +23,7 @@ from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.outbox import CellEvent, HookOutbox
 from shared.engine.pool import Pool
 from shared.engine.reports.attempts import Attempt, attempts_of, error_of, skipped_early
+from shared.frozen import dataclass
 from shared.ports import Announcements, Clock, Retriable
 
 KNOWN_JOBS: Final = 256

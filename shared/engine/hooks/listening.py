@@ -1,13 +1,14 @@
 """Endpoints without a URL: a command fetches their deliveries, and reports how it forwarded them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.hooks.delivery import CONTENT_GONE, DeliveryState, HookAttempt, HookDelivery, attempted, ended
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.signature import post_headers, secret_of
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 from shared.ports import Clock, Endpoints, HookQueue, HookSecrets, Limit
 
 MINUTE_MS: Final[Millis] = 60_000

@@ -1,9 +1,9 @@
 """Endpoints as they are created: with their secret, and once for each idempotency key."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from shared.domain.hooks.endpoint import Endpoint
+from shared.frozen import dataclass
 from shared.ports import Idempotency, Mismatch, Replay
 
 

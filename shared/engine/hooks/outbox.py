@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from shared.domain.hooks.bodies import MAX_BATCH, HookEvent, packed
@@ -11,6 +10,7 @@ from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.kinds import HookKind, HookPace, batch_id
 from shared.domain.times import Millis, Seconds
 from shared.engine.hooks.adding import HookAdder
+from shared.frozen import dataclass
 from shared.ports import Clock, Endpoints
 
 KNOWN_FOR: Final[Seconds] = 5.0

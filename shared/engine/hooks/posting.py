@@ -1,7 +1,6 @@
 """Posts deliveries of one endpoint, each once, and returns the result of each."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -9,6 +8,7 @@ from shared.domain.hooks.delivery import HookAttempt, HookDelivery
 from shared.domain.hooks.endpoint import Endpoint
 from shared.domain.hooks.signature import post_headers, secret_of
 from shared.domain.times import Millis, Seconds
+from shared.frozen import dataclass
 from shared.ports import Clock, HookClient, HookSecrets, HookUnreachable
 
 POST_S: Final[Seconds] = 10

@@ -4,7 +4,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Settings, pointer
@@ -32,6 +32,7 @@ from shared.engine.intake.declined import as_value, barred, overspent
 from shared.engine.intake.schedules import Schedules
 from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.spender import Spender
+from shared.frozen import dataclass
 from shared.ports import Acceptances, Clock, Idempotency, Lanes, Mismatch, Records, Replay, Retriable
 
 _LOG: Final = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """Addresses of a request, with the field that each came from, what is a recipient's own, and why each is left out."""
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -16,6 +16,7 @@ from shared.domain.recipients.reader import RecipientFault
 from shared.domain.recipients.suppressions import CODES, AnyReach, reaches
 from shared.engine.intake.declined import INVALID, NO_GUEST, Decline, FieldFault, invalid, no_sender
 from shared.engine.intake.request import OwnPart, SendRequest
+from shared.frozen import dataclass
 from shared.ports import Senders, SuppressionList
 
 MAX_RECIPIENTS: Final = 5000

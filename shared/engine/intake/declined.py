@@ -1,12 +1,12 @@
 """Why a request is not accepted, as a value that every door turns into its own form of answer."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
 from shared.domain.ids import named
 from shared.domain.spending.limits import BARRED, Exceeded
+from shared.frozen import dataclass
 
 P = ParamSpec("P")
 T = TypeVar("T")

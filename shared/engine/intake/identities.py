@@ -3,13 +3,14 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Credential
 from shared.domain.identities import DomainIdentity, IdentityState, OwnedIdentity
 from shared.domain.namespaces import owner
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports import Clock, DomainIdentities, IdentityRefused, IdentityUnanswered, OwnedIdentities
 
 _LOG: Final = logging.getLogger(__name__)

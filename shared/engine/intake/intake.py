@@ -4,7 +4,7 @@ They read and write nothing of a job. They return it ready to be stored, or the 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from shared.contracts import Routing, Settings
@@ -56,6 +56,7 @@ from shared.engine.intake.numbers import numbers_of, short_content
 from shared.engine.intake.opened import check_open
 from shared.engine.intake.posted import PostedBy
 from shared.engine.intake.request import SendRequest
+from shared.frozen import dataclass
 from shared.ports import Clock, Senders, SuppressionList
 
 

@@ -1,7 +1,7 @@
 """Reads templates, with every check that does not depend on a list."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.campaigns.campaign import MAX_PACKED, Message
@@ -24,6 +24,7 @@ from shared.domain.recipients.addresses import Address
 from shared.engine.intake.addresses import address_of, mailbox
 from shared.engine.intake.declined import Decline, FieldFault, invalid
 from shared.engine.intake.request import SendRequest
+from shared.frozen import dataclass
 
 NOTHING_SEEN: Final = "Nothing of it can be seen. Write a text, or add an image."
 

@@ -5,7 +5,7 @@ A message that goes to several people is one message of the job. Its events are 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.campaigns.campaign import Message
@@ -25,6 +25,7 @@ from shared.engine.intake.accept import BatchRequest
 from shared.engine.intake.addresses import LeftOutRecipient, mailbox
 from shared.engine.intake.declined import invalid
 from shared.engine.intake.message import check_body
+from shared.frozen import dataclass
 
 MAX_NAME: Final = 100
 """Characters of a job's name."""

@@ -1,7 +1,7 @@
 """A request to send, as a door receives it: no rule of acceptance has been applied yet."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
@@ -13,6 +13,7 @@ from shared.domain.hours.hours import OpenHours
 from shared.domain.jobs.job import Policy
 from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.namespaces import namespace
+from shared.frozen import dataclass
 
 
 class Source(StrEnum):

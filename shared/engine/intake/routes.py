@@ -1,7 +1,6 @@
 """Which credentials a request goes through, and when."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from shared.contracts import MAIL_ROUTE, TEST_CREDENTIAL, Credential, Routing, Settings
@@ -9,6 +8,7 @@ from shared.domain.channels.email import EMAIL
 from shared.domain.times import Seconds, may_begin
 from shared.engine.intake.declined import Decline, FieldFault, invalid, no_credential
 from shared.engine.intake.request import SendRequest
+from shared.frozen import dataclass
 
 
 def begin_at(wanted: datetime | None, now: Seconds) -> int:

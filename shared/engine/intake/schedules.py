@@ -94,12 +94,26 @@ class Schedules:
             return
         rest = (job.not_before - now) / 1000
         try:
-            if rest <= QUEUED_S:
+            if not self._scheduled(job):
                 self._queue.send([due(job.id)], delay=rest)
             else:
                 self._scheduler.set(job.id, job.not_before // 1000 - EARLY_S)
         except Retriable:
             _LOG.warning("start left to the sweeper", extra={"job": job.id})
+
+    def replace(self, before: Job, job: Job) -> None:
+        """Have a stored job that got another time looked at then, and no more at the time that it had.
+
+        A hint for the old time that comes all the same changes nothing: a message has left the queue, or is about to.
+        """
+        self.renounce(before)
+        if self._scheduled(before) and not self._scheduled(job):
+            self.cancel(before)
+        self.hint(job)
+
+    def _scheduled(self, job: Job) -> bool:
+        """Tell whether a schedule brings the hint of a job, and not a message that waits in the queue."""
+        return job.not_before - self._now() > QUEUED_S * 1000
 
     def cancel(self, job: Job) -> None:
         """Take back hint and place of a job that was stopped; a hint that comes all the same changes nothing."""

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, Event, audited
@@ -20,6 +19,7 @@ from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.stop import Stopper
 from shared.engine.spender import Spender
+from shared.frozen import dataclass
 from shared.ports import Clock, Records, Retriable
 
 MIN_LIFE_MS: Final = 15 * DAY_MS

@@ -1,7 +1,7 @@
 """A job's progress: its counts, its rate, the reason for which it waits, and the time of its last message."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal, Protocol
 
 from shared.contracts import Settings
@@ -14,6 +14,7 @@ from shared.domain.lanes.switches import AS_DECLARED, Switches
 from shared.domain.times import Millis, Seconds
 from shared.engine.intake.schedules import waits
 from shared.engine.reports.message_log import LiveCounts, MessageLog
+from shared.frozen import dataclass
 from shared.ports import Clock, Records
 
 WaitingFor = Literal["scheduled", "hours", "paused", "credential", "breaker", "quota", "rate", "retry"]

@@ -1,13 +1,13 @@
 """Stopping jobs (J4), and finding those that are open: what owners do to one, and operators to many."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.audit import Act, Event, audited
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import TRANSITIONS, Change
 from shared.engine.pool import Pool
+from shared.frozen import dataclass
 from shared.ports import Clock, OpenJob, Records
 
 PAGE: Final = 100

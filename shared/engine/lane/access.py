@@ -1,12 +1,12 @@
 """The stores of a sender's lane, and the access to its provider."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from shared.contracts import CredentialQuota
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports import AccountStatuses, FinishedMessages, Lanes, Pacer, Provider, Records, Wire
 
 CALL_TIMEOUT: Final = 10.0

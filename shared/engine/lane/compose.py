@@ -8,7 +8,7 @@ A message that cannot be made is a value, not an exception: the fault concerns o
 
 import re
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from shared.domain.channels.channel import Channel
@@ -29,6 +29,7 @@ from shared.domain.content.templates import (
 from shared.domain.content.unsubscribe import Unsubscription
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import Job
+from shared.frozen import dataclass
 from shared.ports import Links
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ is served as if it had come by itself.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
@@ -25,6 +25,7 @@ from shared.engine.lane.send import GRACE, MARGIN, Sender
 from shared.engine.lane.start import PointerResult
 from shared.engine.lane.window import LOOK, WindowCalls
 from shared.engine.pool import Pending, Pool, SideBySide
+from shared.frozen import dataclass
 from shared.ports import Control, JobEnd, Loaded
 
 _LOG: Final = logging.getLogger(__name__)

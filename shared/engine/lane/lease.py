@@ -3,7 +3,7 @@
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 from typing import Final
 
@@ -36,6 +36,7 @@ from shared.domain.recipients.suppressions import Reach
 from shared.domain.times import Seconds
 from shared.engine.lane.compose import CannotCompose, Composition, Made
 from shared.engine.suppression.suppressed import SLACK_MS, Unwelcome
+from shared.frozen import dataclass
 from shared.ports import Target
 
 MAX_SIZE: Final = 16 * 1024 * 1024

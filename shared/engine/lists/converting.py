@@ -6,7 +6,7 @@ other unfinished files. Source: docs/adr/0155.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from tempfile import TemporaryFile
 from typing import Final
 
@@ -15,6 +15,7 @@ from shared.domain.lists.encodings import TRANSCODED, EncodingError, as_utf8
 from shared.domain.times import Seconds
 from shared.domain.workbooks.bounds import MAGIC, too_large
 from shared.domain.workbooks.table import Sheets, csv_of, is_workbook
+from shared.frozen import dataclass
 from shared.ports import Clock, FileChanged, Files, Multipart
 
 MAX_PACKED: Final = 150 * 1024**2

@@ -30,8 +30,19 @@ from shared.domain.times import Millis, Seconds
 from shared.domain.workbooks.bounds import WorkbookError
 from shared.engine.lists.converting import Converter, in_other_encoding, may_be_workbook
 from shared.engine.suppression.unwanted import Unwanted
-from shared.engine.work import LeasedWork, LeaseLost, WorkResult
-from shared.ports import Campaigns, Clock, FileChanged, Files, Multipart, Queue, Records, Uploads
+from shared.engine.work import LeasedWork, LeaseLost, OneByOne, WorkResult
+from shared.ports import (
+    AccountTurns,
+    Campaigns,
+    Clock,
+    FileChanged,
+    Files,
+    Multipart,
+    Queue,
+    Records,
+    TurnKind,
+    Uploads,
+)
 
 PIECE: Final = 32_768
 """Marks in one file, 256 KB."""
@@ -80,6 +91,7 @@ class Ingestion:
 
     Attributes:
         queue: the ingest function's own.
+        turns: of accounts; None: lists of one account are read side by side.
         lease_margin: seconds that a lease outlives its invocation.
     """
 
@@ -91,12 +103,13 @@ class Ingestion:
     queue: Queue
     settings: Settings
     clock: Clock
+    turns: AccountTurns | None = None
     lease_margin: Seconds = LEASE_MARGIN
 
     def work(self, campaign: str, upload: str, *, owner: str, deadline: Seconds) -> WorkResult:
         """Read a list until its end or nearly until `deadline` (Unix seconds); then another invocation continues.
 
-        Concurrency: one lease at a time; a second invocation returns at once.
+        Concurrency: one lease at a time; a second invocation returns at once. Of an account one list is read at a time.
 
         Args:
             owner: of this invocation, unique.
@@ -105,12 +118,46 @@ class Ingestion:
         Raises:
             Exception: any fault; the list is read again later, more seldom each time.
         """
-        found = self.uploads.get(campaign, upload)
-        if found is None or found.state not in UNREAD:
+        found, name = self.uploads.get(campaign, upload), _name(campaign, upload)
+        if found is None:
             return WorkResult.NOTHING
-        if found.until > self.clock.now() * 1000:
+        line = self._line()
+        if found.state not in UNREAD:
+            if line is not None:
+                line.end(found.account, name)
+            return WorkResult.NOTHING
+        if self._leased(found):
             return WorkResult.HELD
-        return _Reading(self, found, deadline).run(owner, state=UploadState.READING)
+        if line is None:
+            return self._read(found, owner, deadline)
+        did = line.run(found.account, name, lambda: self._read(found, owner, deadline))
+        if did is WorkResult.WAITING and not found.waits:
+            self.uploads.save(found, found.changed(waits=True))  # if it has changed meanwhile, it waits no longer
+        return did
+
+    def _read(self, found: Upload, owner: str, deadline: Seconds) -> WorkResult:
+        return _Reading(self, found, deadline).run(owner, state=UploadState.READING, waits=False)
+
+    def _leased(self, found: Upload) -> bool:
+        return found.until > self.clock.now() * 1000
+
+    def _line(self) -> OneByOne | None:
+        """Return what has an account's lists read one after the other."""
+        if self.turns is None:
+            return None
+        return OneByOne(self.turns, TurnKind.LISTS, self._call, self._under_way)
+
+    def _call(self, account: str, name: str) -> None:
+        self.queue.send([ingest(*name.split("/"))], group=account)
+
+    def _under_way(self, name: str) -> bool:
+        found = self.uploads.get(*name.split("/"))
+        return found is not None and found.state in UNREAD and bool(found.owner) and self._leased(found)
+
+
+def _name(campaign: str, upload: str) -> str:
+    """Return the name of a list in its account's line."""
+    return f"{campaign}/{upload}"
 
 
 class _Reading(LeasedWork[Upload]):
@@ -340,10 +387,10 @@ class _Skips:
         self._skips: Skips | None = None
         self._counted: Counter[str] = Counter()
 
-    def suspects(self, marks: bytes) -> Collection[int]:
+    def suspects(self, keys: Sequence[str]) -> Collection[int]:
         if self._skips is None:
             self._skips = self._make()
-        return self._skips.suspects(marks)
+        return self._skips.suspects(keys)
 
     def codes(self, keys: Sequence[str]) -> Mapping[int, str]:
         if self._skips is None:

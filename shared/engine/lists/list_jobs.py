@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Settings
@@ -17,6 +17,7 @@ from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.namespaces import is_team
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 KIND: Final = "campaign"
 """Kind of the jobs that lists become."""

@@ -7,8 +7,9 @@ The message on the queue is a hint. If it is lost, the sweeper repeats it.
 import csv
 import io
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import Final
@@ -20,6 +21,7 @@ from shared.domain.content.templates import RECIPIENT
 from shared.domain.ids import new_id
 from shared.domain.lists.uploads import ListRules
 from shared.domain.times import DAY_MS
+from shared.frozen import dataclass
 from shared.ports import Campaigns, Clock, Files, OpenPlaces, PlaceKind, Queue, Retriable, Uploads
 
 WITHDRAWN: Final = "withdrawn"
@@ -28,6 +30,8 @@ PLACE_SECONDS: Final = 3600
 """How long a place for a file is open; a transfer that has begun by then may end later."""
 CONTENT_TYPE: Final = "text/csv"
 DEFAULTS: Final = ListRules()
+MOST_REMINDED: Final = 10
+"""Lists of an account that one run of the sweeper queues again."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -285,13 +289,20 @@ class Reminder:
     clock: Clock
 
     def walk(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """Yield every list that is to be read, with what queues it again if no invocation reads it."""
-        for campaign, upload in self.uploads.unread():
-            yield upload, partial(self._remind, campaign, upload)
+        """Yield every list that is to be read, with what queues it again if no invocation reads it.
 
-    def _remind(self, campaign: str, upload: str) -> None:
+        Of an account the oldest ones are queued: they are read one after the other anyway.
+        """
+        reminded: Counter[str] = Counter()
+        for campaign, upload in self.uploads.unread():
+            yield upload, partial(self._remind, campaign, upload, reminded)
+
+    def _remind(self, campaign: str, upload: str, reminded: Counter[str]) -> None:
         found = self.uploads.get(campaign, upload)
-        if found is not None and found.state in UNREAD and found.until <= self.clock.now() * 1000:
+        if found is None or found.state not in UNREAD or found.until > self.clock.now() * 1000:
+            return
+        if reminded[found.account] < MOST_REMINDED:
+            reminded[found.account] += 1
             self.queue.send([ingest(campaign, upload)], group=found.account)
 
 

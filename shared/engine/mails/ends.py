@@ -6,7 +6,6 @@ anything again changes nothing.
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -21,6 +20,7 @@ from shared.domain.mails.mail import MailState, StoredMail, cleaned
 from shared.domain.times import Millis
 from shared.engine.mails.reports import MailReporter
 from shared.engine.walks.doubts import Asking
+from shared.frozen import dataclass
 from shared.ports import Clock, MailFigures, MailFiles, Mails, Records
 
 _LOG: Final = logging.getLogger(__name__)

@@ -6,13 +6,13 @@ Otherwise each of them would be refused separately, and a grey list would see a 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.mails.retry import IN_A_ROW, failed_for_now, is_refusal, row_of, to_hold
 from shared.engine.mails.ends import MailEnds
+from shared.frozen import dataclass
 from shared.ports import Mails, Records
 
 

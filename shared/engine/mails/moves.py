@@ -1,7 +1,6 @@
 """An owner's actions on a destination that waits: show it, drop it, or send it at another time."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, audited
@@ -16,6 +15,7 @@ from shared.domain.times import Millis
 from shared.engine.lane.recovery import Recovery
 from shared.engine.reports.attempts import detail_of
 from shared.engine.reports.message_log import MessageLog
+from shared.frozen import dataclass
 from shared.ports import Clock, Journal, Records
 
 EachShown = Callable[

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 from typing import Final
 
@@ -18,6 +18,7 @@ from shared.domain.mails.mail import StoredMail, committed
 from shared.domain.mails.queue import NewDestination
 from shared.domain.mails.retry import MAIL_POLICY
 from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
+from shared.frozen import dataclass
 from shared.ports import Acceptances, Clock, Idempotency, Lanes, Mails, Mismatch, Replay, Retriable, Stored
 
 _SYSTEMS: Final = ("", SYSTEM)

@@ -6,7 +6,6 @@ needs to continue.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from shared.contracts import MAIL_CONTENTS
@@ -22,6 +21,7 @@ from shared.domain.mails.report import MAX_HEADER, FailedDestination, ReportedMa
 from shared.domain.times import KEY_LIFE_MS
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.engine.reports.attempts import attempts_of, detail_of, last_refusal, skipped_early
+from shared.frozen import dataclass
 from shared.ports import Clock, FileChanged, Idempotency, MailFigures, MailFiles, Mails, Records, Retriable
 
 RACES: Final = 10

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from shared.contracts import MAIL_CONTENTS, Settings
@@ -24,6 +24,7 @@ from shared.engine.intake.addresses import LeftOutRecipient, address_of, check_s
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid
 from shared.engine.intake.routes import mail_route
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
+from shared.frozen import dataclass
 from shared.ports import (
     Clock,
     FileChanged,

@@ -7,7 +7,6 @@ ACTIVE notice without its job, and nothing has to be taken back. Source: docs/ad
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from math import inf
@@ -15,6 +14,7 @@ from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Settings
 from shared.domain.content.content import Content, Mailbox, Speech
+from shared.domain.content.personal import Personal
 from shared.domain.content.templates import Template, TemplateKind
 from shared.domain.jobs import chunks as chunking
 from shared.domain.jobs.chunks import Recipient
@@ -32,6 +32,7 @@ from shared.engine.intake.accept import Acceptor, BatchRequest, send_pointers
 from shared.engine.intake.declined import Decline
 from shared.engine.notices.texts import CHANNELS, NoticeText
 from shared.engine.notices.words import NOTICE_VALUE, NoticeWords
+from shared.frozen import dataclass
 from shared.ports import Clock, Lanes, Notices, Notifiers, Records, Retriable, RunStarts
 
 MOST: Final = 96
@@ -207,11 +208,12 @@ class DueNotices:
             return
         method, text = said
         data = notice.data
+        own = Personal(labels=notice.labels.tags, reference=notice.labels.reference)
         recipient = Recipient(
             data.phone,
             data.phone,
             data.first_name,
-            values={TEXT: _render(text.text, data.first_name), NOTICE_VALUE: notice.uuid},
+            values={**own.values(), TEXT: _render(text.text, data.first_name), NOTICE_VALUE: notice.uuid},
             not_after=run_end(notifier.hours, now, notice.expires_at),
         )
         kind = _Kind(notifier, method, text.speech)

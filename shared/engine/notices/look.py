@@ -5,7 +5,6 @@ docs/protocol.md, "Runs of notices".
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -18,6 +17,7 @@ from shared.domain.jobs.states import Cell, JobState
 from shared.domain.times import DAY_MS
 from shared.engine.notices.words import NoticeWords
 from shared.engine.walks.doubts import Asking
+from shared.frozen import dataclass
 from shared.ports import Clock, Notices, Records
 
 LAST_MS: Final = 2 * DAY_MS

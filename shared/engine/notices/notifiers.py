@@ -1,7 +1,7 @@
 """Create, change and disable notifiers, and give them new passwords."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Settings
@@ -23,6 +23,7 @@ from shared.domain.notices.notifier import (
 from shared.domain.recipients.phones import PhoneReader
 from shared.engine.intake.declined import Decline, FieldFault, as_value, invalid, no_credential
 from shared.engine.intake.opened import Opened, check_open
+from shared.frozen import dataclass
 from shared.ports import Clock, Notifiers, Retriable, WaitingNotices
 
 TRIES: Final = 5

@@ -5,7 +5,6 @@ some entries again, which changes nothing. Source: docs/adr/0110.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -14,6 +13,7 @@ from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.purge import shortened, to_walk
 from shared.domain.notices.updates import Span, UpdateEntry
 from shared.domain.times import DAY_MS, Seconds
+from shared.frozen import dataclass
 from shared.ports import Clock, Notices, Notifiers, UpdateLog
 
 PART: Final = 200

@@ -6,7 +6,6 @@ checkpoint in one transaction, so a worker that freezes, dies or comes late chan
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from shared.domain.notices.notifier import CHANNELS, Notifier
 from shared.domain.notices.records import RecordReader, RejectedRecord, as_sent
 from shared.domain.notices.times import Hours
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports import Acceptances, Clock, Inboxes, InboxStep, Notices, Queue, Retriable, Templates
 
 READ: Final = 100

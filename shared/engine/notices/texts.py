@@ -1,12 +1,12 @@
 """The texts of stored templates for text messages and for calls."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.content.content import Speech
 from shared.domain.notices.notice import DeliveryMethod
 from shared.domain.notices.notifier import METHODS
+from shared.frozen import dataclass
 from shared.ports import Templates
 
 CHANNELS: Final = {DeliveryMethod(method): channel for channel, method in METHODS.items()}

@@ -1,6 +1,5 @@
 """Read a notifier's updates: close what is read, read it, and note how far the log is collected."""
 
-from dataclasses import dataclass
 from json import dumps
 
 from shared.domain.hours.zones import SECOND_MS
@@ -17,6 +16,7 @@ from shared.domain.notices.updates import (
     settled,
 )
 from shared.domain.times import DAY_MS
+from shared.frozen import dataclass
 from shared.ports import Clock, UpdateLog
 
 

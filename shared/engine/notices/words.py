@@ -6,7 +6,7 @@ that is applied twice, late or by a process that was frozen changes nothing. Sou
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.channels.voice import REPEAT, STOP
@@ -20,6 +20,7 @@ from shared.domain.notices import words as rules
 from shared.domain.notices.inbox import fits
 from shared.domain.notices.notice import DeliveryMethod, Notice, NoticeChange, NoticeRun
 from shared.domain.notices.notifier import Notifier
+from shared.frozen import dataclass
 from shared.ports import Clock, Notices, Notifiers, Records, Retriable
 
 RACES: Final = 10

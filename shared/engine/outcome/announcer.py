@@ -8,7 +8,7 @@ chunks. A second hint would reach a second gatherer, and both would hand on the 
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Final, Protocol
 
@@ -16,6 +16,7 @@ from shared.domain.hooks.kinds import LATER_S, HookPace
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports import Clock, HookHints, Listeners, Retriable
 
 SPARES_S: Final[Seconds] = LATER_S - 1

@@ -3,13 +3,14 @@
 import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Event
 from shared.domain.campaigns import bounce_guard as rules
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import TRANSITIONS, Change
+from shared.frozen import dataclass
 from shared.ports import BouncingDays, Clock, Lists, Records, Retriable
 
 STOPPED = "job.stopped"

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from typing import Final
@@ -17,6 +17,7 @@ from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, RESTING, Change, JobSt
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.announcer import Announcing, Silent
 from shared.engine.outcome.bounce_guard import BounceGuard
+from shared.frozen import dataclass
 from shared.ports import ENDS, FOLDS, BouncingDays, Clock, Lists, Records, Retriable
 
 _LOG: Final = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ slots, and each invocation asks some, then leaves the rest to a later one.
 
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.contracts import Credential, ProviderEvent, question
@@ -30,6 +30,7 @@ from shared.engine.lane.send import MARGIN
 from shared.engine.outcome.track import Tracker
 from shared.engine.pool import Pool, ThreadPool
 from shared.engine.suppression.suppressed import Suppressed, heeds
+from shared.frozen import dataclass
 from shared.ports import Clock, Links, Loaded, Provider, Resolver
 
 GROUP: Final = 10

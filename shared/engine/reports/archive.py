@@ -8,7 +8,7 @@ Source: docs/adr/0049.
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -19,6 +19,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.states import JobState
 from shared.domain.times import Millis
 from shared.engine.reports.export import begin
+from shared.frozen import dataclass
 from shared.ports import Clock, Exports, Queue, Records
 
 PER_SHARD: Final = 32

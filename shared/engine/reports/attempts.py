@@ -1,7 +1,7 @@
 """The attempts of messages, put together from details, and the code that explains a message's state."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -14,6 +14,7 @@ from shared.domain.jobs.states import MAX_ATTEMPTS, Cell
 from shared.domain.recipients.suppressions import CODES
 from shared.domain.spending.limits import BARRED
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 
 class AttemptFate(StrEnum):

@@ -25,8 +25,8 @@ from shared.domain.jobs.outcomes import ERASED
 from shared.domain.lanes.meanings import meaning_of
 from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.engine.reports.message_log import LogLine, MessageLog
-from shared.engine.work import LeasedWork, LeaseLost, WorkResult
-from shared.ports import Clock, Exports, FileChanged, Multipart, Queue, Records, Retriable
+from shared.engine.work import LeasedWork, LeaseLost, OneByOne, WorkResult
+from shared.ports import AccountTurns, Clock, Exports, FileChanged, Multipart, Queue, Records, Retriable, TurnKind
 
 PART: Final = 8 * 1024 * 1024
 """Bytes of a part, at least; S3 takes none under 5 MB but the last, and 10,000 of them: 80 GB."""
@@ -102,13 +102,20 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: 
         file=file,
         later=True,
         last=True,
+        numbered=True,
         version=version,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exporter:
-    """Makes exports. `queue`: the export function's own; `part`: bytes of a part, at least."""
+    """Makes exports.
+
+    Attributes:
+        queue: the export function's own.
+        part: bytes of a part, at least.
+        turns: of accounts; None: exports of one account are made side by side.
+    """
 
     exports: Exports
     multipart: Multipart
@@ -117,9 +124,13 @@ class Exporter:
     queue: Queue
     clock: Clock
     part: int = PART
+    turns: AccountTurns | None = None
 
     def work(self, export: str, *, owner: str, deadline: Seconds) -> WorkResult:
         """Make an export to its end or nearly until `deadline` (Unix seconds); then another invocation continues.
+
+        Concurrency: one lease at a time; a second invocation returns at once. Of an account one export is made at a
+        time. Archives wait for no turn: the deployment asks for them, and not their account.
 
         Args:
             export: id of its campaign or job.
@@ -130,11 +141,41 @@ class Exporter:
             Exception: any fault; a repeated request continues the export later, more seldom each time.
         """
         found = self.exports.get(export)
-        if found is None or found.state is not ExportState.PREPARING:
+        if found is None:
             return WorkResult.NOTHING
-        if found.owner and found.until > self.clock.now() * 1000:
+        line = self._line(found)
+        if found.state is not ExportState.PREPARING:
+            if line is not None:
+                line.end(found.account, export)
+            return WorkResult.NOTHING
+        if self._leased(found):
             return WorkResult.HELD
-        return _Making(self, found, deadline).run(owner)
+        if line is None:
+            return self._make(found, owner, deadline)
+        did = line.run(found.account, export, lambda: self._make(found, owner, deadline))
+        if did is WorkResult.WAITING:
+            until = int(self.clock.now() * 1000) + LEASE_MS
+            self.exports.save(found, found.changed(waits=True, until=until))  # if it has changed, it waits no longer
+        return did
+
+    def _make(self, found: Export, owner: str, deadline: Seconds) -> WorkResult:
+        return _Making(self, found, deadline).run(owner, waits=False)
+
+    def _leased(self, found: Export) -> bool:
+        return bool(found.owner) and found.until > self.clock.now() * 1000
+
+    def _line(self, found: Export) -> OneByOne | None:
+        """Return what has an account's exports made one after the other; None for an archive."""
+        if self.turns is None or found.file:
+            return None
+        return OneByOne(self.turns, TurnKind.EXPORTS, self._call, self._under_way)
+
+    def _call(self, account: str, name: str) -> None:
+        self.queue.send([message(name)], group=account)
+
+    def _under_way(self, name: str) -> bool:
+        found = self.exports.get(name)
+        return found is not None and found.state is ExportState.PREPARING and self._leased(found)
 
 
 class _Gone(Exception):
@@ -189,7 +230,9 @@ class _Making(LeasedWork[Export]):
     def _write_parts(self) -> bool:
         """Write part after part; False if the time was over before the last."""
         held = self.held
-        buffer = [] if held.parts else [sheet.header(held.columns, later=held.later, last=held.last)]
+        buffer = (
+            [] if held.parts else [sheet.header(held.columns, later=held.later, last=held.last, numbered=held.numbered)]
+        )
         size = sum(map(len, buffer))
         place = {"job": held.job, "chunk": held.chunk, "done": held.done, "rows": held.rows}
         for index, number, data, count in self._chunks():
@@ -231,8 +274,10 @@ class _Making(LeasedWork[Export]):
         Args:
             recipient: with the list's own values.
         """
-        own = [guard(recipient.values.get(c, "")) for c in self.held.columns]
-        behind = [*(_later(line) if self.held.later else ()), *(_last(line) if self.held.last else ())]
+        held = self.held
+        own = [guard(recipient.values.get(c, "")) for c in held.columns]
+        behind: list[str | int] = [*(_later(line) if held.later else ()), *(_last(line) if held.last else ())]
+        behind += [line.row or ""] if held.numbered else []
         return [*_cells(job, line), *own, *behind]
 
     def _job(self, index: int) -> Job:

@@ -4,7 +4,6 @@ Logs are sealed one by one. No entry waits for another. Of two processes that ma
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -21,6 +20,7 @@ from shared.domain.auditing.seals import (
     seal_of,
 )
 from shared.domain.times import DAY_MS, Millis, Seconds
+from shared.frozen import dataclass
 from shared.ports import Clock, Retriable, Seals
 
 EXPIRY_MS: Final[Millis] = 2 * DAY_MS

@@ -1,7 +1,6 @@
 """Searches all jobs of namespaces for one recipient, newest first: chunks are read; no item names a recipient."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from typing import Final, Protocol
@@ -9,6 +8,7 @@ from typing import Final, Protocol
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.job import Job
 from shared.engine.reports.message_log import Filter, LogLine, MessageLog, Position
+from shared.frozen import dataclass
 from shared.ports import After, Limit
 
 BUDGET: Final = 60

@@ -1,11 +1,11 @@
 """Whether what waited would still be accepted: its API key exists, and its sender belongs to its account (ADR 87)."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.accounts import is_key_id
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 from shared.ports import AccountStatuses
 
 WAITED_MS: Final = 60_000

@@ -6,7 +6,7 @@ since. It checks the hits by their keys, so that an address that was allowed aga
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from shared.domain.content.content import Content
@@ -16,8 +16,10 @@ from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.outcomes import ERASED, NOT_A_GUEST
 from shared.domain.namespaces import is_team
-from shared.domain.recipients.addresses import Address, address_hash, parse
+from shared.domain.recipients.address_names import SHORT, digits, generation_of
+from shared.domain.recipients.addresses import Address, parse
 from shared.domain.recipients.suppressions import AnyReach, Barrier, NotAGuest, Reach, reaches
+from shared.frozen import dataclass
 from shared.ports import Clock, Records
 
 SLACK_MS: Final = 120_000
@@ -31,11 +33,21 @@ MOST: Final = 20_000
 
 @dataclass(slots=True)
 class _Known:
-    """Suppressions since a job was accepted: the first 64 bits of each hash. `mark`: read up to there (ms)."""
+    """Suppressions since a job was accepted: the first 64 bits of each name. `mark`: read up to there (ms).
+
+    `generations`: those of the names. An entry that was read under one name may have another by now.
+    """
 
     mark: int
     hashes: set[int] = field(default_factory=set)
+    generations: set[int] = field(default_factory=set)
     too_many: bool = False
+
+    def among(self, keys: Collection[str], records: Records) -> set[str]:
+        """Return which addresses are among them, or share the bits of one that is."""
+        listed = list(keys)
+        named = [zip(listed, records.names_of(listed, generation), strict=True) for generation in self.generations]
+        return {key for pairs in named for key, name in pairs if _short(name) in self.hashes}
 
 
 def heeds(job: Job, content: Content | None) -> tuple[AnyReach, ...]:
@@ -112,10 +124,9 @@ class Suppressed:
             return set()
         if None in known:
             return keys
-        hashes = frozenset().union(*(x for x in known if x is not None))
-        return {k for k in keys if _short(address_hash(k)) in hashes}
+        return set().union(*(x.among(keys, self._records) for x in known if x is not None))
 
-    def _catch_up(self, job: Job, since: int, reach: AnyReach) -> set[int] | None:
+    def _catch_up(self, job: Job, since: int, reach: AnyReach) -> _Known | None:
         """Read the new suppressions and return all since a moment; None if they are not known."""
         known = self._known.get((job.id, reach))
         if known is None:
@@ -126,13 +137,14 @@ class Suppressed:
             return None
         now = int(self._clock.now() * 1000)
         recent = self._records.suppressed_since(job.namespace, known.mark, reach=reach)
-        known.hashes.update(map(_short, recent.digests))
+        known.hashes.update(map(_short, recent.names))
+        known.generations.update(map(generation_of, recent.names))
         known.mark = max(known.mark, now - SLACK_MS if recent.reached is None else recent.reached)
         if len(known.hashes) > MOST:
             known.too_many = True
             known.hashes = set()
             return None
-        return known.hashes if recent.reached is None else None
+        return known if recent.reached is None else None
 
 
 def _looked(job: Job) -> int:
@@ -179,5 +191,5 @@ def _key(text: str) -> str:
     return found.key if isinstance(found, Address) else text
 
 
-def _short(digest: str) -> int:
-    return int(digest[:16], 16)
+def _short(name: str) -> int:
+    return int(digits(name)[:SHORT], 16)

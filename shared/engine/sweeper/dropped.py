@@ -7,11 +7,11 @@ batch that is dropped is reported, and its records can still be read. Source: do
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from shared.engine.outcome.fold import Logger
+from shared.frozen import dataclass
 from shared.ports import Report, Reports
 
 MOST: Final = 100

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Final
 
@@ -10,6 +10,7 @@ from shared.domain.times import Millis, Seconds
 from shared.engine.pool import Pool
 from shared.engine.walks import Inspection, Run, Walk, WalkCounts
 from shared.engine.walks.progress import Progress
+from shared.frozen import dataclass
 from shared.ports import Bookmarks, Clock
 
 WIDTH: Final = 8

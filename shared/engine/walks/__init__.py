@@ -7,10 +7,11 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from shared.domain.times import Millis, Seconds
 from shared.engine.walks.progress import Progress
+from shared.frozen import dataclass
 
 _LOG = logging.getLogger(__name__)
 

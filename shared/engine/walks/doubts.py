@@ -1,7 +1,6 @@
 """Having providers asked about messages of unknown fate. Source: docs/protocol.md, "Resolve"."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from shared.contracts import question
@@ -11,6 +10,7 @@ from shared.domain.jobs.look_ups import next_look
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import Cell, JobState
 from shared.engine.walks import Inspection, Run
+from shared.frozen import dataclass
 from shared.ports import Clock, Lanes, Records
 
 

@@ -5,7 +5,6 @@ message costs a fiftieth of a call. Jobs that, by the index, are not due or were
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -28,6 +27,7 @@ from shared.engine.walks.doubts import Asking
 from shared.engine.walks.keeping import AGED_MS, Keeping
 from shared.engine.walks.pointing import Pointing
 from shared.engine.walks.stuck_jobs import StuckJobs
+from shared.frozen import dataclass
 from shared.ports import Clock, Holds, Lanes, OpenJob, Records
 
 YOUNG_MS: Final = 20_000

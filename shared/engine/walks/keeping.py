@@ -4,7 +4,6 @@ Source: docs/adr/0057.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.audit import SYSTEM, Event
@@ -13,6 +12,7 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import TRANSITIONS, Change, JobState
 from shared.domain.times import DAY_MS, Millis
 from shared.engine.outcome.bounce_guard import STOPPED
+from shared.frozen import dataclass
 from shared.ports import Records
 
 LEAST_MS: Final = 10 * DAY_MS

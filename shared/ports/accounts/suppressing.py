@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from shared.domain.recipients.suppressions import AnyReach, Barrier, Reach
 from shared.domain.texts import ReceivedText
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 from shared.ports.common import After, Limit
 
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """Suppressions since a moment. `digests`: SHA-256 of the keys, hex; `reached`: Unix ms to read on from, or None."""
+    """Suppressions since a moment. `names`: of the addresses; `reached`: Unix ms to read on from, or None."""
 
-    digests: Sequence[str]
+    names: Sequence[str]
     reached: int | None
 
 
@@ -72,6 +72,9 @@ class SuppressionRecords(Protocol):
         Args:
             since: the earliest moment, Unix milliseconds.
         """
+
+    def names_of(self, addresses: Iterable[str], generation: int) -> Sequence[str]:
+        """Return the names of normalised addresses in a generation (`recipients.address_names`), in order."""
 
 
 class Texts(Protocol):

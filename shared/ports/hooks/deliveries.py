@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from shared.domain.times import Millis, Seconds
+from shared.frozen import dataclass
 from shared.ports.common import After, Limit
 from shared.ports.records import Idempotency, Mismatch, Replay, Stored
 

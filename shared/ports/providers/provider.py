@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports.common import Clock
 from shared.ports.providers.transports import Http, Response, WireRequest
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 
 if TYPE_CHECKING:
     from shared.domain.content.smtp import Mail, Relay, Reply

@@ -6,13 +6,13 @@ A test holds them to botocore's service model. The sender makes its requests of 
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from shared.contracts import Credential
 from shared.domain.content.content import Content, Speech
 from shared.domain.jobs.outcomes import NotStarted, Rejected, cannot_carry
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports import Target
 from shared.providers._common import REF_ARG, ErrorRule
 from shared.providers.aws_sms.events import CREDENTIAL_ARG

@@ -5,12 +5,12 @@ own, and adds the header `X-Mailgun-Variables` with our ref to what it delivers.
 """
 
 import secrets
-from dataclasses import dataclass
 from typing import Final
 
 from shared.domain.content.streams import Framed, Stream
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.mails.outgoing import outgoing
+from shared.frozen import dataclass
 from shared.ports import Target
 from shared.providers._common import REF_ARG
 from shared.providers._finished import HEADER_NOT_ALLOWED, instructs

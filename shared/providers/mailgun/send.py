@@ -18,7 +18,6 @@ import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote_plus
 
@@ -27,6 +26,7 @@ from shared.domain.content.streams import Stream
 from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Rejected, Throttled, Unknown, cannot_carry
 from shared.domain.recipients.local_parts import is_quoted
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports import Clock, Http, Response, Target
 from shared.providers._common import (
     BATCH_REFUSED,

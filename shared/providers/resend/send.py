@@ -12,12 +12,12 @@ own. A batch could only be asked about as the batch it was.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.domain.content.content import Content, Mailbox
 from shared.domain.jobs.outcomes import Accepted, Finding, Outcome, Unknown
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports import Clock, Http, Response, Target
 from shared.providers._common import (
     REF_ARG,

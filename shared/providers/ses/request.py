@@ -9,11 +9,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.domain.content.content import Content
 from shared.domain.jobs.outcomes import Rejected, cannot_carry
+from shared.frozen import dataclass
 from shared.ports import Target
 from shared.providers._common import REF_ARG, SMTPUTF8, TO_ARG, copies, digest
 from shared.providers._mailbox import in_ascii

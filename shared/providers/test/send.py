@@ -5,7 +5,6 @@ plus sign, so that `bounce+17@test.posthaste` is one more bouncing mailbox. SMS 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from shared.contracts import TEST_CREDENTIAL, ProviderEvent, dump_feedback
@@ -14,6 +13,7 @@ from shared.domain.content.streams import Stream
 from shared.domain.jobs.feedback import ProviderEventKind
 from shared.domain.jobs.outcomes import Accepted, NotStarted, Outcome, Unknown
 from shared.domain.times import Seconds
+from shared.frozen import dataclass
 from shared.ports import Clock, Queue, Retriable, Target
 from shared.providers.registry import Needs
 from shared.providers.test.needs import NEEDS

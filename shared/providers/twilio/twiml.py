@@ -11,10 +11,12 @@ import binascii
 import json
 import re
 import zlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Final
 from urllib.parse import urlencode
 from xml.sax.saxutils import escape, quoteattr
+
+from shared.frozen import dataclass
 
 MAX_TWIML: Final = 4000
 MAX_PACKED: Final = 6000

@@ -161,3 +161,20 @@ def test_a_file_that_is_no_spool_is_refused(run: Run, folder: Path, what: str) -
             database.close()
     done = add(run, "a", "--spool", "s.db")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+def test_a_message_has_names_of_its_own(run: Run) -> None:
+    named = ("--reference", "visit-4711", "--tag", "reminders", "--tag", "Zoë")
+    assert add(run, "a", *named).json == {"queued": 1, "unchanged": 0}
+    assert add(run, "a", *named).json == {"queued": 0, "unchanged": 1}
+    shown = run("notifier", "spool", "status", "a", "--json").json["data"]
+    assert (shown["reference"], shown["tags"]) == ("visit-4711", ["reminders", "Zoë"])
+    assert "tags: reminders, Zoë" in run("notifier", "spool", "status", "a").out
+    assert add(run, "a", "--reference", "visit-4712", verb="update").json == {"queued": 1, "unchanged": 0}
+    assert "tags" not in run("notifier", "spool", "status", "a", "--json").json["data"]
+
+
+@pytest.mark.parametrize("words", [("--reference", "x" * 129), ("--tag", "a", "--tag", "a"), ("--tag", " ")])
+def test_a_name_that_cannot_be_kept_is_refused(run: Run, words: tuple[str, ...]) -> None:
+    assert add(run, "a", *words).code == 2
+    assert listed(run) == {}

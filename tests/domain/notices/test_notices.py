@@ -1,12 +1,15 @@
 """What the model leaves out of actions and words: times, stamps, entries, runs that are remembered."""
 
+import json
 from dataclasses import replace
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from shared.domain.jobs.labels import Labels
 from shared.domain.jobs.states import Cell
-from shared.domain.notices import words
-from shared.domain.notices.actions import rejected, take
+from shared.domain.notices import updates, words
+from shared.domain.notices.actions import erased, rejected, take
 from shared.domain.notices.codes import NO_RECEIPT, Failure, Rejection
 from shared.domain.notices.notice import (
     MAX_RUNS,
@@ -310,3 +313,48 @@ def test_stamps_are_later_than_what_readers_have_closed() -> None:
 
 def test_preferred_hours_follow_the_notifiers_present_settings() -> None:
     assert replace(DATA, start=9, end=11).preferred(Hours("UTC", 10, 20)) == DayWindow(600, 660)
+
+
+VISIT = Labels("visit-4711", ("reminders",))
+
+
+@pytest.mark.parametrize("status", list(NoticeStatus))
+def test_another_name_alone_sends_nothing_again(status: NoticeStatus) -> None:
+    before = notice(status=status, phase=Phase.ENDED, ttl=NOW, next_at=0, labels=VISIT)
+    named = replace(NEW, verb=Verb.UPDATE, labels=Labels("visit-4712"))
+    change = take(before, named, OWNER, HOURS, NOW - 1)
+    after = done(change)
+    assert after.labels == Labels("visit-4712")
+    if status is not NoticeStatus.CANCELED:
+        assert change is not None
+        assert (replace(after, labels=VISIT, version=before.version), change.entries) == (before, ())
+
+
+def test_an_update_replaces_the_names_and_a_cancellation_keeps_them() -> None:
+    before = notice(labels=VISIT)
+    assert done(take(before, UPDATE, OWNER, HOURS, NOW)).labels == Labels()
+    assert done(take(before, CANCEL, OWNER, HOURS, NOW)).labels == VISIT
+    waits = done(take(active(labels=VISIT), replace(UPDATE, labels=Labels("x")), OWNER, HOURS, NOW))
+    assert (waits.labels, waits.kept is not None) == (Labels("x"), True)
+
+
+def test_a_new_notice_by_another_name_is_another_one() -> None:
+    made = done(take(None, replace(NEW, labels=VISIT), OWNER, HOURS, NOW))
+    assert made.labels == VISIT
+    assert take(made, replace(NEW, labels=VISIT), OWNER, HOURS, NOW) is None, "a repeat"
+    again = take(made, NEW, OWNER, HOURS, NOW)
+    assert again is not None
+    assert [x.error for x in again.entries] == [Rejection.ALREADY_EXISTS]
+
+
+def test_entries_have_the_names_of_their_notice() -> None:
+    change = worded(active(labels=VISIT), Cell.DELIVERED)
+    assert [x.labels for x in change.entries] == [VISIT]
+    line = json.loads(updates.line(change.entries[0], ZoneInfo("UTC")))
+    assert (line["reference"], line["tags"]) == ("visit-4711", ["reminders"])
+    bare = json.loads(updates.line(replace(change.entries[0], labels=Labels()), ZoneInfo("UTC")))
+    assert set(line) - set(bare) == {"reference", "tags"}
+
+
+def test_an_erased_person_s_notice_has_no_name() -> None:
+    assert done(erased(notice(labels=VISIT), NOW)).labels == Labels()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.domain.jobs.labels import Labels
 from shared.domain.notices.codes import SAYS, Failure, Rejection
 from shared.domain.notices.notice import DeliveryMethod, Verb
 from shared.domain.notices.records import NoticeAction, RecordReader, RejectedRecord, as_sent, unfit
@@ -81,7 +82,30 @@ FAULTS: dict[Rejection, list[dict[str, Any]]] = {
         {"delivery_expires": "2026-11-23"},
         {"delivery_expires": "2029-11-24"},
     ],
+    Rejection.INVALID_REFERENCE: [
+        {"reference": "x" * 129},
+        {"reference": ["visit"]},
+        {"reference": " "},
+        {"reference": "a\nb"},
+        {"reference": "a\u200bb"},
+    ],
+    Rejection.INVALID_TAGS: [
+        {"tags": "reminders"},
+        {"tags": ["a", "a"]},
+        {"tags": [str(n) for n in range(11)]},
+        {"tags": ["x" * 65]},
+        {"tags": [""]},
+        {"tags": [1]},
+        {"tags": ["a\x00"]},
+    ],
 }
+
+
+def test_a_record_has_its_notifier_s_names() -> None:
+    found = read(reference=" visit-4711 ", tags=["reminders", "Zoë"])
+    assert found == NoticeAction(Verb.NEW, "MESSAGE_NEW", DATA, Labels("visit-4711", ("reminders", "Zoë")))
+    assert read(reference=4711) == NoticeAction(Verb.NEW, "MESSAGE_NEW", DATA, Labels("4711"))
+    assert read(reference="", tags=[]) == read(reference=None, tags=None) == read()
 
 
 @pytest.mark.parametrize(("code", "changes"), [(code, x) for code, every in FAULTS.items() for x in every])
@@ -124,7 +148,10 @@ json_values = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(sorted(record(delivery_expires="", preferred_time=""))), json_values))
+FIELDS = sorted(record(delivery_expires="", preferred_time="", reference="", tags=[]))
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), json_values))
 def test_no_record_raises(changes: dict[str, Any]) -> None:
     assert isinstance(READER.read(record() | changes, NOW), NoticeAction | RejectedRecord)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 from shared.contracts import Credential
+from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
 from shared.domain.notices.actions import NoticeOwner, take
@@ -121,11 +122,11 @@ class Hub:
         made = NoticeData("Ada", f"+61412{n:06d}", "reminder", DeliveryMethod.SMS, DAY, date(2026, 12, 1))
         return replace(made, **changes)
 
-    def ask(self, verb: Verb, name: str = "n0", data: NoticeData | None = None) -> Notice:
+    def ask(self, verb: Verb, name: str = "n0", data: NoticeData | None = None, labels: Labels = NO_LABELS) -> Notice:
         """Take one record in, and return the notice afterwards."""
         uuid = str(uuid5(UUID(self.notifier.id_space), name))
         owner = NoticeOwner(self.notifier.name, self.notifier.account, uuid, name)
-        action = NoticeAction(verb, verb.value, data)
+        action = NoticeAction(verb, verb.value, data, labels)
         for _ in range(5):
             stored = self.store.items.get(uuid)
             change = take(stored, action, owner, self.notifier.hours, self.clock.ms)

@@ -10,6 +10,7 @@ from shared.domain.content.content import Content, Mailbox
 from shared.domain.content.templates import InvalidTemplateError
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.jobs.job import NOTICE, Policy
+from shared.domain.jobs.labels import Labels
 from shared.domain.jobs.states import JobState
 from shared.domain.notices.notice import SHARDS, DeliveryMethod, NoticeStatus, Phase, Verb
 from shared.domain.notices.times import moment
@@ -17,6 +18,7 @@ from shared.engine.intake.accept import BatchRequest
 from shared.engine.notices import due
 from shared.engine.notices.due import MOST
 from shared.engine.notices.texts import NoticeText
+from shared.engine.reports.message_log import Filter
 from shared.ports import Retriable
 from tests.engine.notices.hub import DAY, ZONE, Hub
 from tests.fakes.faults import Crash, When
@@ -38,6 +40,19 @@ def test_a_notice_that_is_due_is_sent_with_its_template() -> None:
     job = hub.world.job(jobs(hub)[0])
     assert (job.kind, job.channel, job.policy.retry_on, job.chunks) == (NOTICE, "sms", (), 1)
     assert hub.said() == []
+
+
+def test_each_message_of_a_run_has_the_names_of_its_notice() -> None:
+    hub = Hub()
+    for n, labels in enumerate([Labels("visit-1", ("reminders",)), Labels(), Labels("", ("a", "b"))]):
+        hub.ask(Verb.NEW, f"n{n}", hub.data(n), labels)
+    hub.minute()
+    (name,) = jobs(hub)
+    lines, _ = hub.world.logs.lines(hub.world.job(name), Filter(), start=(0, 0), limit=10)
+    named = {line.recipient: (line.reference, line.tags) for line in lines}
+    wanted = [("visit-1", ("reminders",)), ("", ()), ("", ("a", "b"))]
+    assert named == {f"+61412{n:06d}": names for n, names in enumerate(wanted)}
+    assert all("visit" not in c.text for c in hub.world.providers["text"].said), "no provider gets them"
 
 
 def test_notices_of_one_minute_gather_in_one_job() -> None:

@@ -10,21 +10,17 @@ from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, answer
 from functions.console.pages.asking import Question, ask, turned
+from functions.console.pages.offering import SHOWN_MS, offer, offered
+from functions.console.pages.pressing import may_press
 from functions.console.pages.waiting import waiting
-from functions.console.screen import Denial, PageRoute, absent, redirect
+from functions.console.screen import PageRoute, absent, redirect
 from shared.domain.accounts import MAX_NAME, Account, key_digest, new_key_text
 from shared.domain.lanes.switches import Switch
 from shared.domain.namespaces import KeyKind, owner
 from shared.domain.people import Newcomer, Role
 from shared.web.http import Answer
 
-OFFERED_MS: Final = 3_600_000
-"""Milliseconds for which a page that offers an account can be used."""
-SHOWN_MS: Final = 600_000
-"""Milliseconds for which the same form shows the key again."""
 USE: Final = "posthaste first key 1"
-STALE: Final = Denial(409, "This page is too old", "Nothing was changed. Open the console's first page again.")
-
 
 FILTERS: Final[Filters[tuple[Account, Role]]] = (ListFilter("name", "Name or id", most=MAX_NAME),)
 
@@ -38,7 +34,8 @@ def accounts(call: ConsoleCall) -> Answer:
 
     def read(at: Asked) -> ListRows[tuple[Account, Role]]:
         rows = [x for x in known if at["name"].lower() in f"{x[0].name} {x[0].id}".lower()]
-        more = {"operator": operator, "filterable": filterable, "offer": _offer(call)}
+        buttons = operator and may_press(call)
+        more = {"operator": operator, "buttons": buttons, "filterable": filterable, "offer": _offer(call)}
         return ListRows(rows, whole=True, bare=not filterable, more=more)
 
     return answer(call, "accounts/accounts.html", FILTERS, read)
@@ -83,8 +80,9 @@ def join(call: ConsoleCall) -> Answer:
     first = services.first_accounts
     if first is None:
         raise absent("page")
-    key = _offered(call)
+    key = offered(call, USE)
     digest = key_digest(key)
+    services.names.begin(empty=lambda: not services.accounts.list_accounts())
     made = first.make(Newcomer(user.id, (user.name or user.login)[:MAX_NAME], user.actor, digest))
     services.people.settle(user, made.account)
     shown = digest.startswith(made.key) and services.now - made.at < SHOWN_MS
@@ -105,16 +103,7 @@ def _offer(call: ConsoleCall) -> str:
     user = call.who.person.user
     if call.services.first_accounts is None or user.own:
         return ""
-    return call.services.links.seal(USE, f"{user.id} {call.services.now} {new_key_text(KeyKind.LIVE)}")
-
-
-def _offered(call: ConsoleCall) -> str:
-    """Return the text of the key that this visitor was offered."""
-    found = call.services.links.unseal(USE, call.form.get("offer", ""))
-    user, at, key = found.split(" ") if found else ("", "0", "")
-    if user != call.who.person.user.id or call.services.now - int(at) > OFFERED_MS:
-        raise STALE
-    return key
+    return offer(call, USE, new_key_text(KeyKind.LIVE))
 
 
 ROUTES: Final = (

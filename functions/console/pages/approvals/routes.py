@@ -1,6 +1,5 @@
 """Approvals: what waits, one request as it is approved or refused, and from how many rows on lists wait."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from functions.console import lists
@@ -19,6 +18,7 @@ from shared.domain.channels.lookup import channel_of
 from shared.engine.campaigns.approving import ApprovalControl
 from shared.engine.campaigns.campaigns import Refused, Sent
 from shared.engine.intake.declined import Declined
+from shared.frozen import dataclass
 from shared.web.http import Answer
 from shared.web.problems import CODES
 

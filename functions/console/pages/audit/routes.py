@@ -1,7 +1,6 @@
 """The audit log of an account: who did what and when, newest first."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -11,6 +10,7 @@ from functions.console.pages.audit.words import said
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event
 from shared.domain.ids import is_id
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from functions.console.call import ConsoleCall
@@ -20,6 +20,7 @@ from shared.domain.ids import new_id
 from shared.domain.times import KEY_LIFE_MS
 from shared.engine.intake.declined import Declined, FieldFault
 from shared.engine.intake.message import Draft
+from shared.frozen import dataclass
 from shared.ports import Idempotency
 from shared.web.problems import CODES
 from shared.web.sessions import FORM_FIELD

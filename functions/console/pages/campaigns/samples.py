@@ -1,11 +1,11 @@
 """Messages and a list to begin with, so that newcomers need none of their own to look around."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console.pages.campaigns.drafting import Written
 from shared.domain.channels.email import EMAIL
+from shared.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,19 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.pages.campaigns.drafting import record, shown_mailbox
 from functions.console.pages.campaigns.view import ListView, conflict, current, in_the_way, owned
 from functions.console.pages.hours import words
+from functions.console.pages.moments import MAX_TIME, typed_time
 from functions.console.screen import Denial, PageRoute, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
-from shared.domain.hours import zones
 from shared.domain.lists.header import column_name
 from shared.domain.spending import limits
 from shared.domain.spending.prices import estimate
@@ -24,14 +22,13 @@ from shared.engine.campaigns.campaigns import Reason, Refused, WaitsForApproval
 from shared.engine.campaigns.trials import TrialOrder
 from shared.engine.intake.declined import Declined
 from shared.engine.lists.list_jobs import Order
+from shared.frozen import dataclass
 from shared.ports import Mismatch, Replay
 from shared.web.http import Answer
 from shared.web.problems import CODES
 
 MIN_RATE: Final = 0.1
 """Messages per second, as in the API: a slower campaign keeps its credential from others for too long."""
-MAX_TIME: Final = 40
-"""Characters of a time or a rate."""
 MOVED: Final = "It is not as the summary has shown it. Look at it again."
 
 
@@ -119,16 +116,8 @@ def _plan(fields: Mapping[str, str]) -> SendPlan:
     rate = _typed_rate(fields.get("rate", "").strip()[:MAX_TIME])
     if fields.get("when") != "later":
         return SendPlan(rate)
-    zone = fields.get("zone", "").strip() or "UTC"
-    if not zones.is_zone(zone):
-        raise ValueError("This time zone is unknown. Type one such as Europe/Berlin.")
-    try:
-        local = datetime.fromisoformat(fields.get("at", "").strip()[:MAX_TIME])
-    except ValueError:
-        raise ValueError("This is no time. Choose a day and a time.") from None
-    if local.tzinfo is not None:
-        raise ValueError("Choose the time without an offset: the zone has it.")
-    return _at(rate, local, zone)
+    at = typed_time(fields)
+    return SendPlan(rate, at.begin, at.zone, at.local, at.note)
 
 
 def _typed_rate(text: str) -> float | None:
@@ -139,21 +128,6 @@ def _typed_rate(text: str) -> float | None:
     if rate is not None and not (math.isfinite(rate) and rate >= MIN_RATE):
         raise ValueError(f"The rate is too low. It is at least {MIN_RATE:g} messages per second.")
     return rate
-
-
-def _at(rate: float | None, local: datetime, zone: str) -> SendPlan:
-    """Return the plan of a local time: clocks that change make some times twice, and some never."""
-    place = ZoneInfo(zone)
-    local = local.replace(microsecond=0)
-    moments = zones.moments(local, place)
-    begin = moments[0]
-    there = datetime.fromtimestamp(begin / 1000, UTC).astimezone(place)
-    note = ""
-    if len(moments) > 1:
-        note = "The clocks are put back then: this time comes twice, and the first one counts."
-    elif there.replace(tzinfo=None) != local:
-        note = "The clocks are put forward then: this time does not exist, and the first one after it counts."
-    return SendPlan(rate, begin, zone, f"{there:%A, %-d %B %Y, %H:%M}", note)
 
 
 def _against(call: ConsoleCall, found: Campaign, plan: SendPlan) -> list[str]:

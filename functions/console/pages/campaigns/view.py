@@ -1,7 +1,6 @@
 """Campaigns as people read them: what is done, what is next, and what is in the way."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import ConsoleCall
@@ -17,6 +16,7 @@ from shared.engine.campaigns.campaigns import state_of
 from shared.engine.campaigns.preview import MAX_ROW
 from shared.engine.intake.declined import Declined
 from shared.engine.lists.uploading import WITHDRAWN
+from shared.frozen import dataclass
 from shared.web.problems import CODES
 
 WORDS: Final = {
@@ -117,12 +117,14 @@ class ListView:
 
     Attributes:
         percent: of the file that is read.
+        waits: another list of the account is read first.
         sends: recipients that are sent to.
         skipped: recipients that are not, by code.
     """
 
     upload: Upload
     percent: int
+    waits: bool
     rows: int
     accepted: int
     invalid: int
@@ -185,6 +187,7 @@ def list_view(x: Upload) -> ListView:
     return ListView(
         upload=x,
         percent=int(x.progress * 100),
+        waits=x.waits and x.state is UploadState.QUEUED,
         rows=counts.rows if counts else 0,
         accepted=accepted,
         invalid=counts.invalid if counts else 0,

@@ -1,7 +1,6 @@
 """Credentials as people read them: their rate and state, and for operators how their switches are set."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import ConsoleCall
@@ -11,6 +10,7 @@ from shared.contracts import Credential
 from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.state import CredentialState, QuotaLeft
 from shared.domain.lanes.switches import EVERYTHING, Switch
+from shared.frozen import dataclass
 
 CONDITIONS: Final = ("in use", "slowed", "full", "avoided", "tried again", "paused")
 

@@ -1,10 +1,12 @@
-"""Dead letters of the deployment's queues: how many, and the command that works on them again. For operators."""
+"""Dead letters of the deployment's queues: how many there are, and how they are worked on again. For operators."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed
+from functions.console.pages.pressing import may_press
 from shared.contracts import QUEUES, TEST_CREDENTIAL
+from shared.frozen import dataclass
 
 ONLY: Final = "with dead letters"
 
@@ -24,12 +26,17 @@ FILTERS: Final[Filters[QueueRow]] = (
 
 def _dead_letters(at: Asked) -> ListRows[QueueRow]:
     """Return the queues, those with the most dead letters first."""
-    services = at.call.services
-    lanes = dict.fromkeys(f"lane-{c}" for c in (*(x.id for x in services.settings.credentials), TEST_CREDENTIAL))
-    names = (*QUEUES, *lanes)
+    services, names = at.call.services, names_of(at.call)
     counts = services.reads.map(services.use_cases.dead_letters, names)
     rows = sorted(map(QueueRow, names, counts), key=lambda x: -x.dead)
-    return ListRows(rows, whole=True, more={"total": sum(x.dead for x in rows), "queues": len(rows)})
+    more = {"total": sum(x.dead for x in rows), "queues": len(rows), "buttons": may_press(at.call)}
+    return ListRows(rows, whole=True, more=more)
+
+
+def names_of(call: ConsoleCall) -> tuple[str, ...]:
+    """Return the names of all queues with dead letters, without their prefix."""
+    ids = (*(x.id for x in call.services.settings.credentials), TEST_CREDENTIAL)
+    return (*QUEUES, *dict.fromkeys(f"lane-{c}" for c in ids))
 
 
 ROUTES: Final = (

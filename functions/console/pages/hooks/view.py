@@ -1,7 +1,6 @@
 """Endpoints of webhooks as people read them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -12,6 +11,7 @@ from shared.domain.hooks.endpoint import DisabledReason, Endpoint, EndpointState
 from shared.domain.hooks.work import HookWork
 from shared.domain.namespaces import kind_of, namespaces_of
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 REASONS: Final = {
     DisabledReason.OWNER: "by hand",

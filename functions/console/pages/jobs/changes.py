@@ -27,6 +27,11 @@ REASONS: Final = {
     "expired": "The job is too old: what is known of it goes soon.",
     "sender_removed": "The account may no longer send from the job's address.",
     "not_for_notices": "The job belongs to notices or to a mail, which decide themselves what is sent again.",
+    "already_started": "The job no longer waits for its time. You can stop it.",
+    "schedule_changed": "Somebody else has given the job another time meanwhile. Look at it again.",
+    "time_approved": "The list was approved with its time. To send at another one, stop the job, upload the list again "
+    "and have it approved.",
+    "too_late": "Choose a time within 30 days of the upload.",
 }
 MAY_REPEAT: Final = "unknown"
 """A choice of a retry: those of unknown fate, which may arrive twice."""
@@ -101,12 +106,17 @@ def _done(call: ConsoleCall, change: Callable[[Job, str], object]) -> Answer:
     if changed is None:
         raise absent("job")
     if isinstance(changed, NotNow):
-        if changed.excess is not None:
-            raise Denial(429, "This is not possible now", sentence(changed.excess))
-        raise Denial(409, "This is not possible now", REASONS.get(changed.code, "Look at the job again."))
+        raise refused(changed)
     if isinstance(changed, Resumed) and not changed.messages:
         raise NOTHING
     return leave_for(call, f"jobs/{row.job.id}")
+
+
+def refused(found: NotNow) -> Denial:
+    """Return why a job is not changed."""
+    if found.excess is not None:
+        return Denial(429, "This is not possible now", sentence(found.excess))
+    return Denial(409, "This is not possible now", REASONS.get(found.code, "Look at the job again."))
 
 
 _JOB: Final = "/console/{account}/jobs/{job}"

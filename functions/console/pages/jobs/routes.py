@@ -1,7 +1,6 @@
 """Jobs: a list of them, and one with its figures, which renew themselves while it runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -18,6 +17,7 @@ from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import accounts_of
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 from shared.web.http import Answer
 
 STATES: Final = {

@@ -1,6 +1,5 @@
 """Jobs as people read them."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console import charts
@@ -10,7 +9,9 @@ from shared.domain.jobs.job import MAIL, Job
 from shared.domain.jobs.states import ACTIVE, JobState
 from shared.domain.times import Millis
 from shared.engine.jobs.progress import Headway
+from shared.engine.jobs.rescheduling import can_move
 from shared.engine.jobs.stop import can_stop
+from shared.frozen import dataclass
 
 WAITS: Final = {
     "scheduled": "its time",
@@ -45,6 +46,7 @@ class JobRow:
         live: it changes by itself.
         can_stop: it can be stopped, like `can_resume` and `can_retry`. A job that had not begun is resumed at once.
         stopping: it is stopped, and what had begun has not ended.
+        can_move: it can be sent at another time, or now.
     """
 
     job: Job
@@ -59,6 +61,7 @@ class JobRow:
     can_resume: bool
     stopping: bool
     can_retry: bool
+    can_move: bool
 
     @property
     def route(self) -> list[tuple[str, str]]:
@@ -93,6 +96,7 @@ def row(job: Job, how_far: Headway) -> JobRow:
         can_resume=(at_rest or _not_begun(job)) and counts["queued"] > 0,
         stopping=job.state is JobState.STOPPED and not _not_begun(job),
         can_retry=at_rest and _repeatable(job, how_far) > 0,
+        can_move=can_move(job, how_far.live.as_of) and not job.approved,
     )
 
 

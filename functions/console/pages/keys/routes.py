@@ -1,12 +1,13 @@
-"""API keys of the account: what each may do and when it was last used. Operators' commands make, rotate and revoke."""
+"""API keys of the account: what each may do and when it was last used."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console import lists
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed, states
+from functions.console.pages.pressing import may_press
 from shared.domain.accounts import ApiKey, Scope
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 STATES: Final = ("in use", "never used", "ends soon", "expired")
 
@@ -28,7 +29,8 @@ FILTERS: Final[Filters[KeyRow]] = (
 def _keys(at: Asked) -> ListRows[KeyRow]:
     """Return the account's keys, oldest first."""
     services = at.call.services
-    return ListRows([_row(x, services.now) for x in services.accounts.list_keys(at.call.account)], whole=True)
+    rows = [_row(x, services.now) for x in services.accounts.list_keys(at.call.account)]
+    return ListRows(rows, whole=True, more={"buttons": may_press(at.call, key_admin=True)})
 
 
 def _row(key: ApiKey, now: Millis) -> KeyRow:

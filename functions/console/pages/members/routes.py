@@ -1,6 +1,5 @@
 """Members of an account: who they are, who is invited, and what adds and removes them."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import ConsoleCall
@@ -9,6 +8,7 @@ from functions.console.pages.asking import Question, ask
 from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.people import Role, first_keys, is_login
+from shared.frozen import dataclass
 from shared.web.http import Answer
 
 SECTION: Final = "Members"

@@ -1,12 +1,13 @@
 """The history of one message, in the order of time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.domain.jobs.job import Job
 from shared.domain.times import Millis
 from shared.engine.reports.message_log import LogLine
+from shared.frozen import dataclass
 
 CONFIRMED: Final = "confirmed"
 """The provider says again what its answer was: it has accepted the message."""

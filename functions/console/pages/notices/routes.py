@@ -1,7 +1,7 @@
 """Notices: searched by their id or number, and the notifiers that upload them, with when each was last seen."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 from uuid import UUID
@@ -14,6 +14,7 @@ from shared.domain.namespaces import kind_of, namespaces_of, owner
 from shared.domain.notices.notice import Notice, Phase
 from shared.domain.notices.notifier import Contact, Notifier, is_name
 from shared.domain.recipients.reader import RecipientFault, number_reader
+from shared.frozen import dataclass
 from shared.web.http import Answer
 
 NOTIFIERS: Final = 20

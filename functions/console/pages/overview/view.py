@@ -1,7 +1,6 @@
 """The first page of an account: its flow by day and provider, its credentials, and the jobs that are under way."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
@@ -25,6 +24,7 @@ from shared.domain.namespaces import namespaces_of
 from shared.domain.spending.limits import PRICE, Line, shown, units_of
 from shared.domain.stats import Day
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 from shared.web.http import Answer
 
 AMOUNTS: Final = {"failed": "failure"}

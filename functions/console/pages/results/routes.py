@@ -1,7 +1,6 @@
 """Results: every message of a job, or of all lists of a campaign, as a CSV file that a spreadsheet opens."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import ConsoleCall
@@ -10,6 +9,7 @@ from functions.console.pages.jobs import routes as jobs
 from functions.console.screen import Denial, PageRoute
 from shared.domain.exports import LINK_SECONDS, ExportState
 from shared.domain.jobs.job import Job
+from shared.frozen import dataclass
 from shared.web.http import Answer
 
 EXPIRED: Final = Denial(409, "The results have gone", "The recipients are no longer kept, and so are their results.")
@@ -25,6 +25,7 @@ class Results:
         url: of the file, which needs no session; empty: it is being made.
         rows: messages in it.
         as_of: every row is at least as new, Unix milliseconds.
+        waits: another file of the account is made first.
     """
 
     title: str
@@ -32,6 +33,7 @@ class Results:
     url: str
     rows: int
     as_of: int
+    waits: bool = False
 
 
 def of_campaign(call: ConsoleCall) -> Answer:
@@ -65,7 +67,7 @@ def _shown(call: ConsoleCall, kind: str, name: str, title: str, of: Sequence[Job
         raise campaigns.conflict("export_given_up") if export.code else EXPIRED
     ready = export.state is ExportState.READY
     url = use.files.link(export.blob, filename=export.filename(kind), seconds=LINK_SECONDS) if ready else ""
-    found = Results(title, int(export.progress * 100), url, export.rows, export.begun_at)
+    found = Results(title, int(export.progress * 100), url, export.rows, export.begun_at, export.waits)
     context = {"results": found, "kind": kind, "of": name}
     if call.request.query.get("part") == "live":
         done = {"HX-Refresh": "true"} if ready else {}

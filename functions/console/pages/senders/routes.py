@@ -1,6 +1,5 @@
 """Senders: what operators have granted, and domains that the account proves to be its own by a DNS record."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from functions.console.call import ConsoleCall
@@ -11,6 +10,7 @@ from shared.domain import senders as rules
 from shared.domain.accounts import Scope, sender_of
 from shared.domain.senders import MAX_CLAIMS, DnsCheck, SenderClaim
 from shared.engine.intake.sender_checks import sender_checks
+from shared.frozen import dataclass
 from shared.ports import DnsUnanswered
 from shared.web.http import Answer
 

@@ -4,24 +4,9 @@ A sign-in stores the name in the settings that let a person in. Each page compar
 that an operator removes ends its sessions with the deploy, not with their last hour.
 """
 
-from dataclasses import replace
-
 from functions.console.call import ConsoleCall
 from functions.console.screen import Denial
-from shared.contracts.console import OPERATOR, ConsoleSettings
-from shared.domain.people import Identity, Named, Person, User, is_login
-
-
-def let_in(console: ConsoleSettings) -> Named:
-    """Return who may sign in."""
-    roles = frozenset(console.roles)
-    return Named(frozenset(console.users) | roles, frozenset(console.organizations) | roles)
-
-
-def operators(console: ConsoleSettings) -> Named:
-    """Return who looks after the whole deployment."""
-    having = console.having(OPERATOR)
-    return Named(having, having)
+from shared.domain.people import Identity, User, is_login, key_admins, let_in, operators
 
 
 def admitted(call: ConsoleCall, identity: Identity) -> User:
@@ -38,17 +23,9 @@ def admitted(call: ConsoleCall, identity: Identity) -> User:
     by = identity.granted_by(may, owns_login=owns)
     if not by:
         raise _taken(identity) if named else _unknown(identity)
-    role = identity.granted_by(operators(services.console), owns_login=owns)
+    roles = (key_admins(services.console), operators(services.console))  # of two names, the one that grants more
+    role = next(filter(None, (identity.granted_by(x, owns_login=owns) for x in roles)), "")
     return services.people.signed_in(identity, let_in=by, operator=role)
-
-
-def as_of_now(call: ConsoleCall, person: Person) -> Person | None:
-    """Return a person with the rights that the settings of now give them; None: they may not be here any more."""
-    user, console = person.user, call.services.console
-    if not let_in(console).holds(user.let_in_by):
-        return None
-    operator = user.operator and operators(console).holds(user.operator_by)
-    return replace(person, user=replace(user, operator=operator))
 
 
 def _unknown(identity: Identity) -> Denial:

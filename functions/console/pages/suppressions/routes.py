@@ -1,7 +1,6 @@
 """Addresses that the account does not send to: listed, looked up, added, and lifted after a question."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
@@ -13,6 +12,7 @@ from functions.console.screen import Denial, PageRoute, absent, leave_for
 from shared.domain.accounts import Scope
 from shared.domain.recipients import addresses, reader
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach, Suppression
+from shared.frozen import dataclass
 from shared.web.http import Answer
 
 LISTS: Final = tuple(reach.value for reach in Reach)

@@ -1,12 +1,12 @@
 """Differences between two versions of a template, line by line."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
 from functions.console.pages.campaigns.drafting import shown_mailbox
 from shared.domain.campaigns.campaign import StoredTemplate
+from shared.frozen import dataclass
 
 AROUND: Final = 3
 """Equal lines that are shown before and after a difference."""

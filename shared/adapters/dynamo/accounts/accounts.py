@@ -77,17 +77,18 @@ class Accounts(ApiKeys):
 
     # Accounts
 
-    def create_account(self, name: str, senders: Iterable[str] = (), *, by: str = SYSTEM) -> str:
+    def create_account(self, name: str, senders: Iterable[str] = (), *, account: str = "", by: str = SYSTEM) -> str:
         """Create an account and return its id, `acc_…`.
 
         Args:
             senders: addresses or domains it may send from; a domain does not cover its subdomains.
+            account: its id, which the caller has drawn, so that a repeat makes no second one; empty: it is drawn here.
 
         Raises:
             ValueError: a sender is neither an address nor a domain; nothing is stored.
         """
         allowed = sorted({sender_of(x) for x in senders})
-        account = new_account_id()
+        account = account or new_account_id()
         now = self._now()
         entry = {"name": s(name), "created_at": n(now)}
         puts = [self._put({**keys.account(account), **entry}), self._put({**keys.accounts(account), **entry})]

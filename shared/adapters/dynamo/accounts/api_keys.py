@@ -89,6 +89,7 @@ class ApiKeys:
         networks: Iterable[str] = (),
         proof: Proof = Proof.KEY,
         public: bytes = b"",
+        digest: str = "",
         by: str = SYSTEM,
     ) -> tuple[str, ApiKey]:
         """Create an API key and return its text, which is shown once and not stored, and the key.
@@ -101,6 +102,8 @@ class ApiKeys:
             networks: the only ones that it may be used from; none: it may from everywhere.
             proof: what it asks of each request.
             public: the public key of Ed25519 that signs its requests. Its text is then the `keyid`, and no secret.
+            digest: SHA-256 of a text that the caller has made, hex. The text returned is then empty, and a repeat
+                returns the key that the first call made.
 
         Raises:
             UnknownAccount: there is no such account.
@@ -112,7 +115,10 @@ class ApiKeys:
             raise ValueError("a public key goes with the proof `signature`, and with no other")
         kind = kind_of(team_space(account) if team else account, test=test)
         granted = default_scopes(kind) if scopes is None else frozenset(scopes)
-        secret, digest, key = self._new(account, kind, granted, name, expires, networks_of(networks))
+        allowed = networks_of(networks)
+        if (made := self._made(account, digest)) is not None:
+            return "", made
+        secret, digest, key = self._new(account, kind, granted, name, expires, allowed, digest)
         key = replace(key, proof=proof)
         if public:
             secret = digest = self._unused(key_id_of(public))
@@ -251,7 +257,7 @@ class ApiKeys:
         return replace(key, networks=wanted) if done else None
 
     def rotate_key(
-        self, account: str, key_id: str, until: int, *, latest: int = 0, by: str = SYSTEM
+        self, account: str, key_id: str, until: int, *, latest: int = 0, digest: str = "", by: str = SYSTEM
     ) -> tuple[str, ApiKey, ApiKey] | None:
         """Create a replacement for a key.
 
@@ -260,6 +266,7 @@ class ApiKeys:
         Args:
             until: when the old key ends, Unix milliseconds, unless it ends before.
             latest: when the new key ends at the latest, Unix milliseconds; 0: it ends as the old one would.
+            digest: as of `create_key`.
 
         Returns:
             The new key's text, the new key, and the old key. None if the account has no valid key of that id, or
@@ -270,19 +277,23 @@ class ApiKeys:
         """
         found = self._mirror(account, key_id)
         now = self._now()
-        if found is None or not found[1].valid_at(now):
+        if found is None:
             return None
-        digest, old = found
+        before, old = found
+        if (made := self._made(account, digest)) is not None:
+            return "", made, old
+        if not old.valid_at(now):
+            return None
         if old.proof is Proof.SIGNATURE:
             raise ValueError("a key that signs has no text to be replaced: create one with another public key")
         ends = min(until, old.expires or until)
         life = now + old.expires - old.created_at if old.expires else latest
         life = min(life, latest) if latest else life
-        secret, new_digest, new = self._new(account, old.kind, old.scopes, old.name, life, old.networks)
+        secret, new_digest, new = self._new(account, old.kind, old.scopes, old.name, life, old.networks, digest)
         new = replace(new, proof=old.proof)
         event = audited(account, now, old.id, Act.KEY_ROTATED, by, {"successor": new.id, "expires": ends})
         limits = self._handed_on(account, old.id, new.id)
-        actions = [*self._expiry(digest, old, ends), *self._puts(new_digest, new), self._heir(old, new), *limits]
+        actions = [*self._expiry(before, old, ends), *self._puts(new_digest, new), self._heir(old, new), *limits]
         return (secret, new, replace(old, expires=ends)) if self._together(actions, event) else None
 
     def revoke_key(self, account: str, key_id: str, *, by: str = SYSTEM) -> bool:
@@ -312,12 +323,18 @@ class ApiKeys:
         name: str,
         expires: int,
         networks: tuple[str, ...],
+        digest: str = "",
     ) -> tuple[str, str, ApiKey]:
-        secret = new_key_text(kind)
-        digest = key_digest(secret)
+        secret = "" if digest else new_key_text(kind)
+        digest = digest or key_digest(secret)
         whose = team_space(account) if kind is KeyKind.TEAM else account
         made = ApiKey(id_of_key(digest), whose, kind is KeyKind.TEST, scopes, name, self._now(), expires, networks)
         return secret, digest, made
+
+    def _made(self, account: str, digest: str) -> ApiKey | None:
+        """Return the account's key whose text has a digest; None: there is none, or the digest is empty."""
+        found = self._mirror(account, id_of_key(digest)) if digest else None
+        return found[1] if found is not None and found[0] == digest else None
 
     def _unused(self, digest: str) -> str:
         """Return a digest; ValueError if an API key has it."""

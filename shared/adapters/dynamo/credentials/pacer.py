@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from shared.domain.lanes.quotas import NONE_UNUSED, UNBOUNDED, Booking, Headroom
 from shared.domain.lanes.refusals import NO_CALLS, RefusalTally
 from shared.domain.lanes.switches import ThrottledRate
 from shared.domain.times import Millis, Seconds
+from shared.frozen import dataclass
 from shared.ports import Clock, Retriable
 
 AttributeValue = dict[str, Any]

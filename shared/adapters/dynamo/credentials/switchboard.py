@@ -4,7 +4,6 @@ A credential's switches are beside its slots in `ops`. Those of accounts and of 
 `records`.
 """
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.adapters.dynamo import audit, keys
@@ -17,6 +16,7 @@ from shared.contracts import AUDIT_DAYS, MIN_RATE
 from shared.domain.audit import EVERYONE, Act, audited
 from shared.domain.lanes.breaker import BreakerState
 from shared.domain.lanes.switches import AS_DECLARED, Hold, Switch, Switches
+from shared.frozen import dataclass
 from shared.ports import Clock
 
 _FORGET: Final = f"REMOVE {', '.join((*LOWERED, *FULL))}"

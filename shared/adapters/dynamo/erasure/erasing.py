@@ -33,7 +33,7 @@ from shared.domain.erasure import BLANK, blank, uncopied, uninformed, without
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs.chunks import Recipient
 from shared.domain.namespaces import accounts_of, namespaces_of
-from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.address_names import is_stand_in, stand_in
 from shared.domain.recipients.local_parts import spellings
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
 
@@ -85,22 +85,25 @@ class Eraser:
         self.report.erased.update([Erased.GUESTS] * len(invited))
         self.report.accounts.update(invited)
         places = {keys.suppression(name, "", reach)["pk"]["S"]: name for name in owners for reach in Reach}
-        digest = address_hash(self._key)
         left = Erased.UNSUBSCRIPTIONS
         kinds = {Reach.ALL: Erased.SUPPRESSIONS, Reach.CAMPAIGNS: left, Reach.DIGESTS: left}
         for reach, kind in {**dict.fromkeys(Reach, Erased.STOPS), **kinds}.items():
-            for item in self._entries(list(owners), digest, reach):
-                if codec.text(item, "address") == f"sha256:{digest}":
+            for item in self._entries(list(owners), reach):
+                if is_stand_in(codec.text(item, "address")):
                     continue
                 name = places[item["pk"]["S"]]
                 self._note(kind, owners[name])
                 if not self._dry:
                     own = DigestsOf(codec.text(item, "policy")) if reach is Reach.DIGESTS else reach
-                    self._hash(name, item, digest, own)
+                    self._hash(name, item, own)
 
-    def _entries(self, owners: Sequence[str], digest: str, reach: Reach) -> Iterator[Item]:
-        """Yield the entries of an address in a list of each owner; the list of digests may have many."""
-        wanted = [keys.suppression(name, digest, reach) for name in owners]
+    def _entries(self, owners: Sequence[str], reach: Reach) -> Iterator[Item]:
+        """Yield the entries of the address in a list of each owner, by its names, in the order to read in."""
+        for name in self._db.names.all(self._key):
+            yield from self._named([keys.suppression(owner, name, reach) for owner in owners], reach)
+
+    def _named(self, wanted: Sequence[keys.Key], reach: Reach) -> Iterator[Item]:
+        """Yield the entries of one name; the list of digests may have many."""
         if reach is not Reach.DIGESTS:
             yield from self._db.batch_get(self._table, wanted)
             return
@@ -132,15 +135,16 @@ class Eraser:
             elif notice.run and not self._dry and (chunk := self._db.get(self._table, keys.chunk(notice.run.job, 0))):
                 self._chunk(chunk)
 
-    def _hash(self, name: str, item: Item, digest: str, reach: AnyReach) -> None:
+    def _hash(self, owner: str, item: Item, reach: AnyReach) -> None:
+        name = item["sk"]["S"].partition("#")[0]
         update = {
             "TableName": self._table,
             "UpdateExpression": "SET address = :hash",
             "ConditionExpression": "attribute_exists(pk)",
-            "ExpressionAttributeValues": {":hash": s(f"sha256:{digest}")},
+            "ExpressionAttributeValues": {":hash": s(stand_in(name))},
         }
-        log = keys.suppression_log(name, number(item, "at"), digest, reach)
-        both = keys.suppression(name, digest, reach), log
+        log = keys.suppression_log(owner, number(item, "at"), name, reach)
+        both = keys.suppression(owner, name, reach), log
         if not self._db.together([{"Update": {**update, "Key": key}} for key in both]):
             self.report.kept.append("An entry of a suppression list changed meanwhile: erase again.")
 

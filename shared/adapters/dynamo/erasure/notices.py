@@ -1,7 +1,7 @@
 """Finds and blanks a person's notices, by their number in each account, and their uploaded records."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import binary
@@ -15,6 +15,7 @@ from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.records import blanked
 from shared.domain.recipients.phones import Phone, PhoneReader
 from shared.domain.times import Millis
+from shared.frozen import dataclass
 
 TRIES = 5
 

@@ -5,13 +5,13 @@ have their own versions. Only what would be two actions of a transaction is one 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Item
 from shared.domain.ids import is_small
 from shared.domain.jobs.ledger import Ledger
+from shared.frozen import dataclass
 
 _REMOVE: Final = " REMOVE "
 

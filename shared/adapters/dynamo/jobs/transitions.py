@@ -71,7 +71,7 @@ def make(
             made.mark(heard=heard)
         case Change.RESUME:
             made.resume(job, by, charge)
-            made.wait(job.opens(now), now)
+            made.wait(job.opens(max(now, job.not_before)), max(now, job.not_before))
         case Change.GIVE_WAY | Change.CLOSE:
             made.rest(now, closed=change is Change.CLOSE)
     if change in (Change.PLAN, Change.STOP, Change.RESUME, Change.REOPEN, Change.GIVE_WAY, Change.CLOSE):
@@ -108,7 +108,7 @@ class _Transition:
         self.removes += ["stopped", "freed", "rests_until", *(["not_before"] if job.closed else [])]
 
     def wait(self, opens: Millis, now: Millis) -> None:
-        """Have a job wait for its hours, unless they are open by `now`."""
+        """Have a job wait for its hours, unless they are open by `now`, or when its time comes."""
         if opens > now:
             self.rest(opens, closed=True)
 
@@ -191,6 +191,29 @@ def record_retry(
         if by:
             change += ", resumed_by = :by"
             values[":by"] = s(by)
+    return {**_update(table, job, change, condition, values), **RETURNING}
+
+
+def reschedule(table: str, job: Job, moved: Job, by: str) -> Item:
+    """Return the update that gives a READY job another time, if it was neither moved nor planned since (J5).
+
+    Args:
+        moved: the job with its new times.
+        by: the actor, who from now on is the last one to have asked for the job.
+    """
+    values: Item = {":one": n(1), ":ready": s(JobState.READY.value), ":seen": n(job.not_before), ":by": s(by)}
+    sets, removes = ["version = version + :one", "resumed_by = :by"], []
+    for name in ("not_before", "rests_until"):
+        at = getattr(moved, name)
+        if at:
+            sets.append(f"{name} = :{name}")
+            values[f":{name}"] = n(at)
+        else:
+            removes.append(name)
+    change = "SET " + ", ".join(sets) + (" REMOVE " + ", ".join(removes) if removes else "")
+    values |= {":planned": n(job.planned_at)} if job.planned_at else {}
+    planned = "planned_at = :planned" if job.planned_at else "attribute_not_exists(planned_at)"
+    condition = f"#state = :ready AND not_before = :seen AND {planned}"
     return {**_update(table, job, change, condition, values), **RETURNING}
 
 

@@ -10,6 +10,7 @@ from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.notices import keys
+from shared.domain.jobs.labels import Labels
 from shared.domain.notices.notice import (
     DeliveryMethod,
     Kept,
@@ -19,7 +20,7 @@ from shared.domain.notices.notice import (
     Verb,
 )
 
-_FIELDS: Final = Fields(Notice, apart=("uuid", "data", "gen", "run", "runs", "kept"), always=("expires_at",))
+_FIELDS: Final = Fields(Notice, apart=("uuid", "data", "gen", "run", "runs", "kept", "labels"), always=("expires_at",))
 
 
 def notice_item(x: Notice) -> Item:
@@ -33,6 +34,8 @@ def notice_item(x: Notice) -> Item:
     }
     if x.gen != 1:
         out["gen"] = n(x.gen)
+    if labels := x.labels.text():
+        out["labels"] = s(labels)
     return {**out, **_runs(x), **_due(x)}
 
 
@@ -70,6 +73,7 @@ def notice(item: Mapping[str, Any]) -> Notice:
         gen=number(item, "gen", 1),
         run=_read_run(json.loads(item["run"]["S"])) if "run" in item else None,
         runs=tuple(_read_run(r) for r in json.loads(text(item, "runs", "[]"))),
+        labels=Labels.read(text(item, "labels")),
         kept=Kept(Verb(verb), sent, None if data is None else _read_data(data)) if verb else None,
         **_FIELDS.read(item),
     )

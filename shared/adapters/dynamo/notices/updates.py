@@ -15,6 +15,7 @@ from shared.adapters.dynamo.codec import n, number, s, text
 from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.notices import keys
 from shared.domain.audit import Event
+from shared.domain.jobs.labels import Labels
 from shared.domain.notices.days import NotifierDay
 from shared.domain.notices.notice import SHARDS
 from shared.domain.notices.updates import LOG_DAYS, Marks, Span, UpdateEntry, day_of, days_of
@@ -23,7 +24,7 @@ from shared.ports import Retriable
 
 DAY_S: Final = 86_400
 _FIELDS: Final = Fields(
-    UpdateEntry, apart=("notifier", "stamp", "action"), always=("notice", "id", "status", "version")
+    UpdateEntry, apart=("notifier", "stamp", "action", "labels"), always=("notice", "id", "status", "version")
 )
 STAMPS: Final = 20
 """How often a transaction's entries are stamped. Readers close the log at most once a second, 5 s behind the clock."""
@@ -157,6 +158,7 @@ def _item(x: UpdateEntry) -> Item:
         "ttl": n(x.stamp // 1000 + LOG_DAYS * DAY_S),
         **_FIELDS.item(x),
         **({} if x.action is None else {"action": s(x.action)}),
+        **({"labels": s(labels)} if (labels := x.labels.text()) else {}),
     }
 
 
@@ -171,5 +173,6 @@ def update_entry(item: Mapping[str, Any]) -> UpdateEntry:
         notifier=item["pk"]["S"].split("#")[1],
         stamp=int(item["sk"]["S"].partition("#")[0]),
         action=text(item, "action") if "action" in item else None,
+        labels=Labels.read(text(item, "labels")),
         **_FIELDS.read(item),
     )

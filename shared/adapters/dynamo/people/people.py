@@ -16,7 +16,7 @@ from shared.domain.people import INVITED_MS, Identity, Membership, Person, Role,
 from shared.domain.times import Millis
 from shared.ports import Clock, Retriable
 
-_USER: Final = Fields(User, apart=("id",))
+_USER: Final = Fields(User, apart=("id", "key_admin"))
 _SESSION: Final = Fields(WebSession, apart=("digest",), always=("user", "created_at", "expires"))
 
 

@@ -9,8 +9,9 @@ from shared.adapters.dynamo import audit, keys
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, number
 from shared.adapters.dynamo.recipients import watermarks
-from shared.domain.audit import SYSTEM, Act, audited, person
+from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.namespaces import is_team, owner, team_space
+from shared.domain.recipients.address_names import person
 from shared.domain.recipients.guests import MAX_GUESTS, Guest
 from shared.ports import Clock
 
@@ -97,7 +98,7 @@ class Guests:
             about: the guest's address, the actor, and when (Unix ms).
         """
         address_key, by, now = about
-        entry = audited(owner(account), now, person(address_key), act, by)
+        entry = audited(owner(account), now, person(self._db.names.new(address_key)), act, by)
         put = _put(self._table, account, item, left)
         return self._db.together([put, *audit.puts(self._db, self._table, entry)])
 

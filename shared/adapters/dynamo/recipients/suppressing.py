@@ -1,6 +1,6 @@
 """The suppressions' part of `ports.Records`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients import guests, suppressions, watermarks
@@ -51,3 +51,6 @@ class SuppressionWrites:
 
     def suppressed_since(self, namespace: str, since: int, *, reach: AnyReach = Reach.ALL) -> Recent:
         return suppressions.since(self._db, self._records, reach, namespace, since)
+
+    def names_of(self, addresses: Iterable[str], generation: int) -> Sequence[str]:
+        return self._db.names.of(addresses, generation)

@@ -1,14 +1,16 @@
 """Suppressed addresses, and those that unsubscribed, on DynamoDB: two lists of the same form for each namespace.
 
-Each entry is two items. One is under the hash of the normalised address, for "is it suppressed?". The other is under
-its time, for lists and for senders that ask for new entries. Both hold the address itself, since the list's owner may
-read it.
+Each entry is two items. One is under the name of the normalised address (`recipients.address_names`), for "is it
+suppressed?". The other is under its time, for lists and for senders that ask for new entries. Both hold the address
+itself, since the list's owner may read it. While names are moved to another key, an entry may have either of two
+names. The earlier one is read first, since an entry is moved from it to the later one.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import Any, Final
 
 from shared.adapters.dynamo import audit, keys
@@ -18,9 +20,9 @@ from shared.adapters.dynamo.fields import Fields
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.adapters.dynamo.recipients import guests, watermarks
 from shared.contracts import AUDIT_DAYS
-from shared.domain.audit import RECIPIENT, SYSTEM, Act, Event, audited, masked, person
+from shared.domain.audit import RECIPIENT, SYSTEM, Act, Event, audited, masked
 from shared.domain.content.unsubscribe import Unsubscription, undoable
-from shared.domain.recipients.addresses import address_hash
+from shared.domain.recipients.address_names import Names, generation_of, person
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach, Suppression, left
 from shared.domain.times import Millis
 from shared.ports import After, Clock, Limit, Recent
@@ -52,14 +54,26 @@ def add(
         event: what is written to the audit log with it; None for none.
         heard: whether webhooks may hear of the entry.
     """
-    digest = address_hash(new.address)
+    name = db.names.new(new.address)
     fields = _FIELDS.item(replace(new, policy="")) | ({} if heard else {"unheard": {"BOOL": True}})
     if isinstance(reach, DigestsOf):
         fields["policy"] = s(reach.policy)
-    first: Item = {"TableName": table, "Item": {**keys.suppression(namespace, digest, reach), **fields}}
+    first: Item = {"TableName": table, "Item": {**keys.suppression(namespace, name, reach), **fields}}
     first["ConditionExpression"] = "attribute_not_exists(pk)"
-    second: Item = {"TableName": table, "Item": {**keys.suppression_log(namespace, new.at, digest, reach), **fields}}
-    return db.together([{"Put": first}, {"Put": second}, *audit.puts(db, table, event)])
+    second: Item = {"TableName": table, "Item": {**keys.suppression_log(namespace, new.at, name, reach), **fields}}
+    others = [keys.suppression(namespace, x, reach) for x in db.names.all(new.address) if x != name]
+    checks = [{"TableName": table, "Key": x, "ConditionExpression": "attribute_not_exists(pk)"} for x in others]
+    beside = [{"ConditionCheck": x} for x in checks]
+    return db.together([{"Put": first}, {"Put": second}, *beside, *audit.puts(db, table, event)])
+
+
+def find(db: Dynamo, table: str, namespace: str, address_key: str, reach: AnyReach) -> tuple[str, Item] | None:
+    """Return an address's entry under the name that it has, read consistently; None if it has none."""
+    for name in db.names.all(address_key):
+        item = db.get(table, keys.suppression(namespace, name, reach))
+        if item is not None:
+            return name, item
+    return None
 
 
 def remove(
@@ -80,18 +94,18 @@ def remove(
     Returns:
         False if there was none, or none that is wanted.
     """
-    digest = address_hash(address_key)
     tried = False
     while True:
-        item = db.get(table, keys.suppression(namespace, digest, reach))
-        if item is None:
+        found = find(db, table, namespace, address_key, reach)
+        if found is None:
             return tried
+        name, item = found
         if not wanted(suppression_of(item)):
             return False
-        by_hash: Item = {"TableName": table, "Key": keys.suppression(namespace, digest, reach)}
+        by_hash: Item = {"TableName": table, "Key": keys.suppression(namespace, name, reach)}
         by_hash |= {"ConditionExpression": "#at = :at AND reason = :reason", "ExpressionAttributeNames": {"#at": "at"}}
         by_hash["ExpressionAttributeValues"] = {":at": item["at"], ":reason": item["reason"]}
-        by_time = {"TableName": table, "Key": keys.suppression_log(namespace, number(item, "at"), digest, reach)}
+        by_time = {"TableName": table, "Key": keys.suppression_log(namespace, number(item, "at"), name, reach)}
         tried = True
         if db.together([{"Delete": by_hash}, {"Delete": by_time}, *audit.puts(db, table, event)]):
             return True
@@ -107,55 +121,51 @@ def among(
     Args:
         addresses: normalised addresses.
     """
-    by_digest = {address_hash(k): k for k in addresses}
-    if len(by_digest) > WORTH:
+    owners = db.names.owners(addresses)
+    if len(addresses) > WORTH:
         found: dict[str, AnyReach] = {}
         for reach in sorted(reaches, key=lambda x: x is Reach.ALL):
-            found |= dict.fromkeys(_entered(db, table, namespace, reach, by_digest), reach)
-        return {by_digest[digest]: reach for digest, reach in found.items()}
-    return _looked_up(db, table, namespace, by_digest, reaches)
-
-
-def _looked_up(
-    db: Dynamo, table: str, namespace: str, by_digest: Mapping[str, str], reaches: Collection[AnyReach]
-) -> dict[str, AnyReach]:
-    """Do the same for few addresses: entries of all lists in the same calls.
-
-    Args:
-        by_digest: normalised addresses by their hashes.
-    """
-    found = _entries(db, table, namespace, by_digest, reaches)
-    return {k: reach for reach, k, _ in sorted(found, key=lambda x: x[0] is Reach.ALL)}
+            found |= dict.fromkeys(_entered(db, table, namespace, reach, owners), reach)
+        return found
+    entries = _entries(db, table, namespace, owners, reaches)
+    return {k: reach for reach, k, _ in sorted(entries, key=lambda x: x[0] is Reach.ALL)}
 
 
 def _entries(
-    db: Dynamo, table: str, namespace: str, by_digest: Mapping[str, str], reaches: Collection[AnyReach]
+    db: Dynamo, table: str, namespace: str, owners: Sequence[Mapping[str, str]], reaches: Collection[AnyReach]
 ) -> list[tuple[AnyReach, str, Item]]:
     """Return the entries of few addresses, in no order: the list, the normalised address, the item.
 
     Args:
-        by_digest: normalised addresses by their hashes.
+        owners: of each generation, name → normalised address (`Names.owners`). One call reads items in no order. So
+            another one reads those of a later generation.
     """
-    wanted = [(reach, k, keys.suppression(namespace, d, reach)) for reach in reaches for d, k in by_digest.items()]
-    places = {_place(key): (reach, k) for reach, k, key in wanted}
-    return [(*places[_place(x)], x) for x in db.batch_get(table, [key for _, _, key in wanted])]
+    found: list[tuple[AnyReach, str, Item]] = []
+    for by_name in owners:
+        wanted = [(reach, k, keys.suppression(namespace, x, reach)) for reach in reaches for x, k in by_name.items()]
+        places = {_place(key): (reach, k) for reach, k, key in wanted}
+        found += [(*places[_place(x)], x) for x in db.batch_get(table, [key for _, _, key in wanted])]
+    return found
 
 
 def _place(item: Item) -> tuple[str, str]:
     return item["pk"]["S"], item["sk"]["S"]
 
 
-def _entered(db: Dynamo, table: str, namespace: str, reach: AnyReach, digests: Collection[str]) -> Collection[str]:
-    """Return which hashes of addresses are in a list, read consistently.
+def _entered(
+    db: Dynamo, table: str, namespace: str, reach: AnyReach, owners: Sequence[Mapping[str, str]]
+) -> Collection[str]:
+    """Return which addresses are in a list, read consistently.
 
-    Entries are in the order of their hashes, so that a page decides on all addresses up to its last entry.
+    Entries are in the order of their names, so that a page decides on all addresses up to its last entry. Names of
+    earlier generations come first.
 
     Args:
-        digests: hashes of normalised addresses.
+        owners: as `_entries` takes it.
     """
     place = keys.suppression(namespace, "", reach)
     pk, ending = place["pk"], place["sk"]["S"]
-    wanted = {f"{digest}{ending}": digest for digest in digests}
+    wanted = {f"{name}{ending}": k for by_name in owners for name, k in by_name.items()}
     left, found = sorted(wanted), set[str]()
     query: Item = {
         "KeyConditionExpression": "pk = :pk",
@@ -174,8 +184,14 @@ def _entered(db: Dynamo, table: str, namespace: str, reach: AnyReach, digests: C
         left = left[decided:]
         if decided < WORTH:
             break
-    found |= {x["sk"]["S"] for x in db.batch_get(table, [{"pk": pk, "sk": s(name)} for name in left])}
-    return [wanted[name] for name in found]
+    found |= _singly(db, table, pk, left)
+    return {wanted[name] for name in found}
+
+
+def _singly(db: Dynamo, table: str, pk: Item, names: Iterable[str]) -> set[str]:
+    """Return which names are in a list, by reading each; `names`: those of earlier generations come first."""
+    parts = (list(part) for _, part in groupby(names, generation_of))
+    return {x["sk"]["S"] for part in parts for x in db.batch_get(table, [{"pk": pk, "sk": s(name)} for name in part])}
 
 
 def since(db: Dynamo, table: str, reach: AnyReach, namespace: str, moment: Millis) -> Recent:
@@ -192,11 +208,11 @@ def since(db: Dynamo, table: str, reach: AnyReach, namespace: str, moment: Milli
     entries: list[tuple[str, str]] = []
     for _ in range(LOG_PAGES):
         page = db.call("query", TableName=table, **query)
-        entries += [(at, digest) for at, _, digest in (x["sk"]["S"].partition("#") for x in page["Items"])]
+        entries += [(at, name) for at, _, name in (x["sk"]["S"].partition("#") for x in page["Items"])]
         if "LastEvaluatedKey" not in page:
-            return Recent([digest for _, digest in entries], None)
+            return Recent([name for _, name in entries], None)
         query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
-    return Recent([digest for _, digest in entries], int(entries[-1][0]))
+    return Recent([name for _, name in entries], int(entries[-1][0]))
 
 
 class Suppressions:
@@ -206,12 +222,20 @@ class Suppressions:
         client: a low-level boto3 DynamoDB client.
         audit_days: for how long an entry of the audit log is kept.
         homes: where the audit log is kept.
+        names: what addresses are stored as; None: by no key.
     """
 
     def __init__(
-        self, client: Any, table: str, clock: Clock, *, audit_days: int = AUDIT_DAYS, homes: Homes = IN_RECORDS
+        self,
+        client: Any,
+        table: str,
+        clock: Clock,
+        *,
+        audit_days: int = AUDIT_DAYS,
+        homes: Homes = IN_RECORDS,
+        names: Names | None = None,
     ) -> None:
-        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days, homes=homes)
+        self._db = Dynamo(client, sleep=clock.sleep, audit_days=audit_days, homes=homes, names=names)
         self._table = table
         self._clock = clock
 
@@ -228,8 +252,9 @@ class Suppressions:
         """
         now = int(self._clock.now() * 1000)
         new = Suppression(address_key, reason, now, policy=reach.policy if isinstance(reach, DigestsOf) else "")
-        added = _event(namespace, now, address_key, Act.SUPPRESSION_ADDED, reach, by)
-        changed = _event(namespace, now, address_key, Act.SUPPRESSION_CHANGED, reach, by)
+        whom = person(self._db.names.new(address_key))
+        added = _event(namespace, now, whom, Act.SUPPRESSION_ADDED, reach, by)
+        changed = _event(namespace, now, whom, Act.SUPPRESSION_CHANGED, reach, by)
         noted = False
         while True:
             if not noted and self.get(namespace, address_key, reach=reach) is None:
@@ -249,14 +274,16 @@ class Suppressions:
         self, namespace: str, address_key: str, known: Suppression, reason: str, reach: AnyReach, event: Event
     ) -> bool:
         """Change the reason of an entry; False if it no longer exists. An erased one no longer holds its address."""
-        digest = address_hash(address_key)
+        found = find(self._db, self._table, namespace, address_key, reach)
+        if found is None:
+            return False
         update = {
             "TableName": self._table,
             "UpdateExpression": "SET reason = :reason",
             "ConditionExpression": "attribute_exists(pk)",
             "ExpressionAttributeValues": {":reason": s(reason)},
         }
-        both = keys.suppression(namespace, digest, reach), keys.suppression_log(namespace, known.at, digest, reach)
+        both = keys.suppression(namespace, found[0], reach), keys.suppression_log(namespace, known.at, found[0], reach)
         updates = [{"Update": {**update, "Key": key}} for key in both]
         return self._db.together([*updates, *audit.puts(self._db, self._table, event)])
 
@@ -266,8 +293,8 @@ class Suppressions:
         Args:
             address_key: the normalised address.
         """
-        item = self._db.get(self._table, keys.suppression(namespace, address_hash(address_key), reach))
-        return suppression_of(item) if item else None
+        found = find(self._db, self._table, namespace, address_key, reach)
+        return suppression_of(found[1]) if found else None
 
     def delete(self, namespace: str, address_key: str, *, reach: AnyReach = Reach.ALL, by: str = SYSTEM) -> bool:
         """Allow an address again, with an entry in the audit log. False: it had no entry.
@@ -275,7 +302,8 @@ class Suppressions:
         Args:
             address_key: the normalised address.
         """
-        event = _event(namespace, int(self._clock.now() * 1000), address_key, Act.SUPPRESSION_REMOVED, reach, by)
+        whom = person(self._db.names.new(address_key))
+        event = _event(namespace, int(self._clock.now() * 1000), whom, Act.SUPPRESSION_REMOVED, reach, by)
         return remove(self._db, self._table, reach, namespace, address_key, event=event)
 
     def undoable(self, wanted: Unsubscription, found: Suppression) -> bool:
@@ -285,8 +313,8 @@ class Suppressions:
 
     def undo(self, wanted: Unsubscription) -> bool:
         """Undo a link's unsubscription within a day, with an entry in the audit log; False if there is none to undo."""
-        now, address = int(self._clock.now() * 1000), wanted.address
-        event = audited(wanted.account, now, person(address), Act.UNDONE, RECIPIENT, {"job": wanted.job})
+        now, address, told = int(self._clock.now() * 1000), wanted.address, {"job": wanted.job}
+        event = audited(wanted.account, now, person(self._db.names.new(address)), Act.UNDONE, RECIPIENT, told)
         check = partial(self.undoable, wanted)
         return remove(self._db, self._table, left(wanted.policy), wanted.account, address, check, event)
 
@@ -310,15 +338,13 @@ class Suppressions:
         return [suppression_of(x) for x in items], items[-1]["sk"]["S"] if "LastEvaluatedKey" in page else ""
 
     def check(self, namespace: str, address_keys: Iterable[str], *, reach: AnyReach = Reach.ALL) -> set[str]:
-        by_digest = {address_hash(k): k for k in address_keys}
-        return {by_digest[x] for x in _entered(self._db, self._table, namespace, reach, by_digest)}
+        return set(_entered(self._db, self._table, namespace, reach, self._db.names.owners(list(address_keys))))
 
     def entries(
         self, namespace: str, address_keys: Collection[str], reaches: Collection[AnyReach]
     ) -> Mapping[str, tuple[AnyReach, Suppression]]:
         weight = {reach: n for n, reach in enumerate(reaches)}
-        by_digest = {address_hash(k): k for k in address_keys}
-        found = _entries(self._db, self._table, namespace, by_digest, reaches)
+        found = _entries(self._db, self._table, namespace, self._db.names.owners(address_keys), reaches)
         ordered = sorted(found, key=lambda x: weight[x[0]], reverse=True)
         return {k: (reach, suppression_of(item)) for reach, k, item in ordered}
 
@@ -326,12 +352,12 @@ class Suppressions:
         return guests.strangers(self._db, self._table, namespace, set(address_keys))
 
 
-def _event(namespace: str, now: int, address_key: str, act: Act, reach: AnyReach, by: str) -> Event:
+def _event(namespace: str, now: int, whom: str, act: Act, reach: AnyReach, by: str) -> Event:
     """Return the event of a change by a key. It does not contain the reason, which is the client's text."""
     data: dict[str, str | int] = {"scope": reach.kind.value}
     if isinstance(reach, DigestsOf):
         data["policy"] = masked(reach.policy)
-    return audited(namespace, now, person(address_key), act, by, data)
+    return audited(namespace, now, whom, act, by, data)
 
 
 def suppression_of(item: Item) -> Suppression:

@@ -15,9 +15,10 @@ from pydantic import Field
 from functions.operate.call import Call, OperateBody, OperateView, route
 from functions.operate.services import OperateServices
 from shared.domain.accounts import is_account_id
-from shared.domain.audit import EVERYONE, Act, audited, person
+from shared.domain.audit import EVERYONE, Act, audited
 from shared.domain.channels.lookup import CHANNELS
 from shared.domain.namespaces import owner
+from shared.domain.recipients.address_names import person
 from shared.domain.recipients.reader import RecipientFault
 from shared.web.http import Answer
 from shared.web.problems import Problem, invalid
@@ -258,11 +259,12 @@ def _check(body: ErasureRequest) -> None:
 def _audited(call: Call[Nothing, ErasureRequest], eraser: "Eraser", key: str, run: str) -> Iterator[None]:
     """Note that an erasure begins, and what it erased, however it ends; of a dry run nothing."""
     services = call.services
+    whom = person(services.dynamo.names.new(key))
 
     def note(act: Act, accounts: list[str], data: dict[str, int]) -> None:
         at = int(services.clock.now() * 1000)
         for account in accounts:
-            services.journal.write(audited(account, at, person(key), act, call.key.id, {"run": run, **data}))
+            services.journal.write(audited(account, at, whom, act, call.key.id, {"run": run, **data}))
 
     if call.body.dry_run:
         yield

@@ -1,0 +1,90 @@
+"""What an organization asks of every resource: tags, a bound on each role, a topic of its own, traces."""
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from infra.lint import examples, templates
+from infra.settings import SettingsError, read
+from tests.infra.conftest import SETTINGS, deployment
+from tests.infra.synthesis import synthesised
+from tests.infra.template import Template
+
+EU: Final = examples()["eu"]
+TAGGED: Final = ("DynamoDB::Table", "IAM::Role", "Lambda::Function", "S3::Bucket", "SecretsManager::Secret")
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def all_of_eu() -> list[Template]:
+    """The stack's template and those that are nested in it."""
+    return [Template(json.loads(x.read_text("utf-8"))) for x in templates(synthesised(read(EU)).parent)]
+
+
+def test_each_role_is_bounded_also_in_nested_stacks(all_of_eu: list[Template]) -> None:
+    roles = [role for template in all_of_eu for role in template.of("IAM::Role").values()]
+    assert len(all_of_eu) > 1
+    assert {role.get("PermissionsBoundary") for role in roles} == {EU["permissions_boundary_arn"]}
+
+
+@pytest.mark.parametrize("kind", TAGGED)
+def test_each_resource_is_tagged(all_of_eu: list[Template], kind: str) -> None:
+    rows = [row for template in all_of_eu for row in template.of(kind).values()]
+    tags = [{t["Key"]: t["Value"] for t in row.get("Tags", ())} for row in rows]
+    assert tags
+    assert all(EU["tags"].items() <= each.items() for each in tags)
+
+
+def test_alarms_go_to_the_topic_that_is_given(all_of_eu: list[Template]) -> None:
+    main = all_of_eu[0]
+    alarms = main.of("CloudWatch::Alarm").values()
+    assert alarms
+    assert all(row[x] == [EU["alarm_topic_arn"]] for row in alarms for x in ("AlarmActions", "OKActions"))
+    assert main.raw["Outputs"]["AlarmTopicArn"]["Value"] == EU["alarm_topic_arn"]
+    topics = {row["TopicName"] for row in main.of("SNS::Topic").values()}
+    assert "posthaste-prod-eu-alarms" not in topics
+    assert not main.of("KMS::Key")
+
+
+def test_each_function_is_traced_and_may_write_traces(all_of_eu: list[Template]) -> None:
+    for template in all_of_eu:
+        for name, row in template.functions().items():
+            assert row["TracingConfig"] == {"Mode": "Active"}, name
+            (statement,) = [x for x in template.statements(name) if "xray:PutTraceSegments" in x.actions]
+            assert statement.resources == {"*"}
+
+
+def test_without_these_settings_nothing_is_traced_bounded_or_tagged(main: Template) -> None:
+    assert not any("TracingConfig" in row for row in main.functions().values())
+    assert not any("PermissionsBoundary" in row for row in main.of("IAM::Role").values())
+    assert not any(row.get("Tags") for row in main.of("Lambda::Function").values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"alarm_email": "", "alarm_topic_arn": "operations"}, "alarm_topic_arn: 'operations' is not the ARN of"),
+        (
+            {"alarm_email": "", "alarm_topic_arn": "arn:aws:sns:eu-west-1:111122223333:operations.fifo"},
+            "is not the ARN of a standard topic",
+        ),
+        ({"alarm_topic_arn": "arn:aws:sns:eu-west-1:111122223333:operations"}, "leave one out"),
+        ({"permissions_boundary_arn": "arn:aws:iam::111122223333:role/x"}, "is not the ARN of a managed policy"),
+        ({"tags": {"aws:x": "y"}}, "tags"),
+        ({"tags": {"x": "y" * 257}}, "tags"),
+        ({"tags": {f"k{n}": "v" for n in range(41)}}, "tags"),
+        ({"tags": {"x": "a;b"}}, "tags"),
+    ],
+)
+def test_a_wrong_setting_is_one_clear_line(changes: dict[str, Any], error: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        deployment(**changes)
+    assert error in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_policy_of_aws_may_be_the_boundary() -> None:
+    arn = "arn:aws:iam::aws:policy/PowerUserAccess"
+    assert read({**SETTINGS, "permissions_boundary_arn": arn}, known=["sendgrid"]).permissions_boundary_arn == arn
