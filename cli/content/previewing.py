@@ -11,7 +11,7 @@ from cli.errors import Failed, Misused
 from cli.options import pairs
 from cli.output import Json, emit, say, surroundings
 from cli.sending.managing import CampaignId
-from cli.sending.running import SEGMENTS, show_message, show_preview
+from cli.sending.running import SEGMENTS, preview_title, show_message, show_preview
 from cli.sending.templates import TemplateId
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content import sms
@@ -32,7 +32,7 @@ def preview_campaign(
     ctx: typer.Context,
     campaign: CampaignId,
     row: Annotated[
-        int | None, typer.Option(min=1, help="The recipient's position among the accepted rows; default: the first.")
+        int | None, typer.Option(min=1, help="The recipient's row, as your spreadsheet numbers it; default: the first.")
     ] = None,
     show: Open = False,
     json: Json = False,
@@ -42,8 +42,8 @@ def preview_campaign(
     if not (show or json):
         show_preview(api, campaign, row)
         return
-    found = api.get(path_of("campaigns", campaign, "/preview"), {"row": str(row)} if row else None)
-    _give(ctx, found, _title(found), show=show, json=json)
+    found = api.get(path_of("campaigns", campaign, "/preview"), {"sheet_row": str(row)} if row else None)
+    _give(ctx, found, preview_title(found).capitalize(), show=show, json=json)
 
 
 def preview_template(
@@ -93,10 +93,6 @@ def try_template(
         raise Failed(f"not sent: {recipient} is invalid, suppressed or has unsubscribed")
     else:
         say(f"one message to {recipient} is on its way; posthaste batch watch {found.get('batch_id')}")
-
-
-def _title(found: Mapping[str, Any]) -> str:
-    return f"Message {found['row']} of the list" if found.get("row") else "Message with example values"
 
 
 def _give(ctx: typer.Context, found: Mapping[str, Any], title: str, *, show: bool, json: bool) -> None:

@@ -233,10 +233,17 @@ def show_preview(api: ApiClient, campaign: str, row: int | None = None) -> None:
     """Print what a recipient of a campaign's list would get, or a message with example values if there is no list.
 
     Args:
-        row: the recipient's row in the list, from 1; None: the first.
+        row: the recipient's row in the file, as a spreadsheet numbers it; None: the first.
     """
-    found = api.get(path_of("campaigns", campaign, "/preview"), {"row": str(row)} if row else None)
-    show_message(found, f"message {found['row']} of the list" if found.get("row") else "message with example values")
+    found = api.get(path_of("campaigns", campaign, "/preview"), {"sheet_row": str(row)} if row else None)
+    show_message(found, preview_title(found))
+
+
+def preview_title(found: Mapping[str, Any]) -> str:
+    """Return what a message is that is not sent yet."""
+    if not found.get("row"):
+        return "message with example values"
+    return f"message of row {found['sheet_row']}" if found.get("sheet_row") else f"message {found['row']} of the list"
 
 
 def show_message(found: Mapping[str, Any], title: str) -> None:

@@ -93,7 +93,10 @@ class SearchChange(AccountBody):
 
 
 class AccountRow(OperateView):
-    """An account. `own`: a person made it at the console. `channels`: those that an operator opened to it."""
+    """An account. `own`: a person made it at the console. `channels`: those that an operator opened to it.
+
+    `leaves_at`: from when on it may be deleted; 0: that is not planned.
+    """
 
     account_id: str
     name: str
@@ -105,6 +108,7 @@ class AccountRow(OperateView):
     channels: list[str]
     quiet_hours: dict[str, str]
     search: bool
+    leaves_at: int
 
 
 class AccountRows(OperateView):
@@ -316,6 +320,7 @@ def _row(x: Account) -> AccountRow:
         channels=sorted(x.channels),
         quiet_hours=dict(x.quiet),
         search=not x.unsearched,
+        leaves_at=x.leaves_at,
     )
 
 

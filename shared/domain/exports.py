@@ -38,6 +38,8 @@ LATER: Final = ("sent_at", "delivered_at", "error_detail")
 """Columns behind the list's own, so that the others keep their places."""
 LAST: Final = ("error_meaning", "reference", "tags", "metadata")
 """Columns behind those, which came after them."""
+NEWEST: Final = ("row",)
+"""The column behind these, which came last: the row in the list's file, as a spreadsheet numbers it."""
 PREFIX: Final = "list."
 """The prefix of a list's own columns, so that their names never clash with COLUMNS or with later ones."""
 _SIGNS: Final = "=+@\t\uff1d\uff0b\uff0d\uff20-"
@@ -85,6 +87,7 @@ class Export:
         file: the name of its file, if that is not one of the run's own.
         later: its rows have LATER; one that an earlier version has begun is ended as it began.
         last: its rows have LAST; the same.
+        numbered: its rows have NEWEST; the same.
         waits: another export of its account is made first.
     """
 
@@ -112,6 +115,7 @@ class Export:
     file: str = ""
     later: bool = False
     last: bool = False
+    numbered: bool = False
     waits: bool = False
     version: int = 1
 
@@ -177,7 +181,7 @@ def rows(lines: Iterable[Sequence[str | int]]) -> bytes:
     return out.getvalue().encode()
 
 
-def header(columns: Sequence[str], *, later: bool = True, last: bool = True) -> bytes:
+def header(columns: Sequence[str], *, later: bool = True, last: bool = True, numbered: bool = True) -> bytes:
     """Return the first row, behind the mark by which spreadsheets know UTF-8."""
-    behind = (*(LATER if later else ()), *(LAST if last else ()))
+    behind = (*(LATER if later else ()), *(LAST if last else ()), *(NEWEST if numbered else ()))
     return b"\xef\xbb\xbf" + rows([[*COLUMNS, *(guard(PREFIX + c) for c in columns), *behind]])

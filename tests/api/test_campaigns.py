@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from functions.api.uploads.routes import CSV, FILE, WORKBOOKS
+from shared.adapters.dynamo import keys
 from tests.api.conftest import SENDER, Api
 from tests.fakes.clock import FakeClock
 
@@ -392,3 +393,46 @@ def test_a_test_message_is_a_separate_job(api: Api) -> None:
     assert api.call("POST", f"/campaigns/{name}/test", {"recipient": "nobody"}).fields == ["recipient"]
     api.call("PUT", "/suppressions/sup@example.org", {})
     assert api.call("POST", f"/campaigns/{name}/test", {"recipient": "sup@example.org"}).code == "no_valid_recipient"
+
+
+def test_a_recipient_has_the_row_that_its_owner_sees_everywhere(api: Api) -> None:
+    name = api.campaign()
+    place = api.call("POST", f"/campaigns/{name}/uploads", {}).json
+    csv = b"sep=,\nrecipient,name\na@example.org,Ann\nnobody,Kim\n\nb@example.org,Ben\n"
+    api.lists.files.items[f"uploads/{api.account}/{name}/{place['upload_id']}"] = csv
+    assert api.call("POST", f"/campaigns/{name}/uploads/{place['upload_id']}/complete").status == 202
+    api.lists.read()
+    path = f"/campaigns/{name}/preview"
+    seen = [api.call("GET", path, query={"sheet_row": n}).json for n in range(1, 7)]
+    assert [(x["row"], x["sheet_row"], x["recipient"]) for x in seen] == [
+        *[(1, 3, "a@example.org")] * 3,
+        *[(2, 6, "b@example.org")] * 3,
+    ]
+    second = api.call("GET", path, query={"row": 2}).json
+    assert (second["sheet_row"], second["recipient"]) == (6, "b@example.org")
+    assert api.call("GET", path, query={"sheet_row": 7}).fields == ["sheet_row"]
+    assert api.call("GET", path, query={"sheet_row": 3, "row": 1}).fields == ["sheet_row"]
+    job = api.sent(name)
+    assert [x["row"] for x in api.call("GET", f"/campaigns/{name}/messages").json["items"]] == [3, 6]
+    assert [x["row"] for x in api.call("GET", f"/jobs/{job}/logs").json["items"]] == [3, 6]
+    batch = api.accepted()
+    assert [x["row"] for x in api.call("GET", f"/jobs/{batch}/logs").json["items"]] == [None]
+    assert api.call("GET", f"/campaigns/{name}/export").status == 202
+    api.lists.export()
+    found = api.lists.files.items[api.lists.exported(name)].decode("utf-8-sig").splitlines()
+    assert [line.rpartition(",")[2] for line in found] == ["row", "3", "6"]
+
+
+def test_a_list_that_an_earlier_version_has_read_is_counted_by_recipients(api: Api) -> None:
+    name = api.campaign()
+    upload = api.listed(name)
+    api.client.update_item(
+        TableName=api.tables.records,
+        Key=keys.chunk(upload, 0),
+        UpdateExpression="REMOVE #rows",
+        ExpressionAttributeNames={"#rows": "rows"},
+    )
+    got = api.call("GET", f"/campaigns/{name}/preview", query={"sheet_row": 3}).json
+    assert (got["row"], got["sheet_row"]) == (2, None)
+    api.sent(name)
+    assert [x["row"] for x in api.call("GET", f"/campaigns/{name}/messages").json["items"]] == [None, None]

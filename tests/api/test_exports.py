@@ -71,7 +71,7 @@ def test_a_campaign_s_export_has_all_its_lists(api: Api, clock: FakeClock) -> No
     assert (got.json["rows"], f"get=campaign-{name}-" in got.json["url"]) == (2, True)
     rows = api.lists.files.items[api.lists.exported(name)].decode("utf-8-sig").splitlines()
     assert [row.split(",")[2] for row in rows] == ["recipient", "ann@example.org", "ben@example.org"]
-    assert rows[0].endswith("list.name,sent_at,delivered_at,error_detail,error_meaning,reference,tags,metadata")
+    assert rows[0].endswith("list.name,sent_at,delivered_at,error_detail,error_meaning,reference,tags,metadata,row")
     clock.advance(70 * 86_400)
     got = api.call("GET", f"/campaigns/{name}/export")
     assert (got.status, got.code) == (409, "expired")

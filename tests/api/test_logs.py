@@ -29,6 +29,7 @@ def test_every_recipient_has_a_line_from_the_first_moment_on(api: Api) -> None:
         "error_detail": None,
         "may_duplicate": False,
         "unacknowledged": False,
+        "row": None,
         "reference": None,
         "tags": [],
         "metadata": {},

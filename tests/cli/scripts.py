@@ -128,6 +128,7 @@ def bad_row(number: int, code: str, detail: str, value: str | None = None) -> di
 def preview(row: int = 1, **more: Any) -> Answer:
     known = {
         "row": row,
+        "sheet_row": row + 1,
         "recipient": "ann@example.org",
         "skip": None,
         "error": None,

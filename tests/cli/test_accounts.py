@@ -44,6 +44,7 @@ def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None
         "channels": [],
         "quiet_hours": {},
         "search": True,
+        "leaves_at": None,
     }
 
 

@@ -365,7 +365,7 @@ def test_a_preview_is_what_a_recipient_would_get(run: Run, api: FakeApi) -> None
     api.answers(preview(row=7))
     out = run("campaign", "preview", CAMPAIGN, "--row", "7").out
     assert "Hi Ann" in out
-    assert api.asked[0].path == f"/campaigns/{CAMPAIGN}/preview?row=7"
+    assert api.asked[0].path == f"/campaigns/{CAMPAIGN}/preview?sheet_row=7"
     assert run("campaign", "preview", CAMPAIGN, "--json").json == preview(row=7).body
     assert run("campaign", "preview", CAMPAIGN, "--row", "0").code == 2
 

@@ -64,7 +64,7 @@ def test_a_message_is_shown_in_two_widths_and_as_text(run: Run, api: FakeApi, br
     assert [(x["width"], x["srcdoc"]) for x in frames] == [
         (width, '<base target="_blank"><p>Dear Ann</p>') for width in ("390", "1024")
     ]
-    assert api.asked[0].path == f"/campaigns/{CAMPAIGN}/preview?row=7"
+    assert api.asked[0].path == f"/campaigns/{CAMPAIGN}/preview?sheet_row=7"
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert "<pre>Dear Ann</pre>" in file.read_text(encoding="utf-8")
 

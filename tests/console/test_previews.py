@@ -31,7 +31,7 @@ def test_each_row_has_its_own_message(console: Console) -> None:
     assert "Dear Ben" in framed(page)
     assert "<b>Hello Ben</b>" in page
     assert "b@example.org" in page
-    assert "(recipient 2)" in page, "not the row in the sheet"
+    assert "(row 3 of the sheet)" in page, "the header counts"
     none = console.shown(f"/campaigns/{campaign}/preview?row=3")
     assert "There is no recipient 3. The list has 2 recipients." in none
     assert "Rows that are not sent are not counted" in none
@@ -39,13 +39,16 @@ def test_each_row_has_its_own_message(console: Console) -> None:
 
 
 @pytest.mark.slow
-def test_recipients_are_counted_apart_from_the_rows_of_the_sheet_and_have_neighbours(console: Console) -> None:
+def test_a_message_is_found_by_its_row_in_the_sheet_and_has_neighbours(console: Console) -> None:
     console.member(role=Role.SENDER)
     rows = "recipient,name\r\nnobody,Kim\r\na@example.org,Ann\r\n\r\nb@example.org,Ben\r\nc@example.org,Cleo\r\n"
     campaign = with_list(console, rows)
     page = console.shown(f"/campaigns/{campaign}?row=2")
-    assert "Message of recipient" in page
-    assert "Of 3 in the order of the list." in page
+    assert "Message of row" in page
+    for sheet_row, row in ((1, 1), (2, 1), (3, 1), (4, 2), (5, 2), (6, 3)):
+        assert f'/preview?row={row}"' in console.shown(f"/campaigns/{campaign}?sheet={sheet_row}")
+    beyond = console.get(f"/{console.account}/campaigns/{campaign}?sheet=7")
+    assert (beyond.status, "No row from 7 on" in beyond.text) == (409, True)
     assert '<th scope="row">2</th>' in page, "the bad row has its number in the sheet"
     assert '"?row=1#check-title">Previous recipient' in page
     assert '"?row=3#check-title">Next recipient' in page
@@ -65,9 +68,9 @@ def test_a_recipient_s_message_is_found_by_the_address(console: Console, monkeyp
     page = console.shown(f"/campaigns/{campaign}/recipients?recipient=Ann+%3Cann%40Example.org%3E")
     (place,) = re.findall(r"\?message=([0-9.]+)#check-title", page)
     page = console.shown(f"/campaigns/{campaign}?message={place}")
-    assert 'id="row" name="row" type="number" min="1" max="8" value="8"' in page
+    assert '/preview?row=8"' in page
     assert "Dear Ann" in framed(console.shown(f"/campaigns/{campaign}/preview?row=8"))
-    assert 'min="1" max="8" value="1"' in console.shown(f"/campaigns/{campaign}?message=x")
+    assert '/preview?row=1"' in console.shown(f"/campaigns/{campaign}?message=x")
     monkeypatch.setattr(preview, "MAX_ROW", 7)
     got = console.get(f"/{console.account}/campaigns/{campaign}?message={place}")
     assert (got.status, "of the first 10,000 recipients" in got.text) == (409, True)

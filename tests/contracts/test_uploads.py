@@ -19,6 +19,7 @@ from shared.domain.jobs import chunks
 from shared.domain.jobs import ledger as rules
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
+from shared.domain.lists import row_numbers
 from shared.domain.lists.rows import Position
 from shared.domain.lists.uploads import BadRow, Checkpoint, ListCounts, Options, PackedChunk
 from shared.ports import FileChanged, FileFacts, Files, Uploads
@@ -90,7 +91,8 @@ def upload(clock: FakeClock, **changes: Any) -> Upload:
 
 def packed(number: int, n: int = 2, code: str = "") -> PackedChunk:
     rows = tuple(Recipient(f"r{i}@example.com", f"r{i}@example.com", "", code if i == 0 else "") for i in range(n))
-    return PackedChunk(number, n, chunks.pack(rows), (0,) if code else ())
+    numbers = row_numbers.pack(range(number * n + 2, number * n + 2 + n)) if number else b""
+    return PackedChunk(number, n, chunks.pack(rows), (0,) if code else (), rows=numbers)
 
 
 def made(x: Upload, chunk: PackedChunk) -> Ledger:
@@ -225,7 +227,7 @@ def test_what_is_stored_of_a_list_is_what_a_job_reads(shelf: Shelf, clock: FakeC
     shelf.uploads.store(held, parts, ledgers)
     assert shelf.stores.ledgers.read_all(held.id) == ledgers
     for x in (parts[0], parts[1], parts[29]):
-        chunk = Chunk(held.id, x.number, chunks.unpack(x.data), held.ttl)
+        chunk = Chunk(held.id, x.number, chunks.unpack(x.data), held.ttl, rows=x.rows)
         assert shelf.stores.records.chunk(held.id, x.number) == chunk
 
 

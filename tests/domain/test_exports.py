@@ -10,6 +10,7 @@ from shared.domain.exports import (
     COLUMNS,
     LAST,
     LATER,
+    NEWEST,
     PREFIX,
     SETTLED_MS,
     USABLE_MS,
@@ -92,9 +93,18 @@ def test_rows_are_read_back_as_they_were(cells: list[list[str]]) -> None:
 def test_the_lists_columns_never_clash_with_ours() -> None:
     names = ["state", "recipient", "list.state", "first_name"]
     (found,) = csv.reader(io.StringIO(header(names).decode("utf-8-sig"), newline=""))
-    assert found == [*COLUMNS, "list.state", "list.recipient", "list.list.state", "list.first_name", *LATER, *LAST]
+    assert found == [
+        *COLUMNS,
+        "list.state",
+        "list.recipient",
+        "list.list.state",
+        "list.first_name",
+        *LATER,
+        *LAST,
+        *NEWEST,
+    ]
     assert len(set(found)) == len(found)
-    assert not any(c.startswith(PREFIX) for c in (*COLUMNS, *LATER, *LAST))
+    assert not any(c.startswith(PREFIX) for c in (*COLUMNS, *LATER, *LAST, *NEWEST))
 
 
 def test_names_of_columns_are_guarded_too() -> None:

@@ -15,6 +15,7 @@ from shared.domain.jobs.chunks import MAX_RAW_BYTES, Recipient
 from shared.domain.lists import csv_rows
 from shared.domain.lists import ingest as reading
 from shared.domain.lists.ingest import Ingest
+from shared.domain.lists.row_numbers import number_at
 from shared.domain.lists.uploads import BadRow, Checkpoint, ListCounts, Options, PackedChunk
 from shared.domain.recipients.addresses import Address, parse
 from shared.domain.recipients.hashes import WIDTH, Seen, marks_of
@@ -79,6 +80,26 @@ def test_a_list_becomes_chunks_with_its_values_and_what_is_wrong_is_reported() -
     dropped = run(data, Options("email", drop_duplicates=True))
     assert dropped[3] == ListCounts(rows=5, accepted=2, invalid=2, duplicates=1)
     assert dropped[1] == problems
+
+
+def numbers_of(chunk: PackedChunk) -> list[int]:
+    return [number_at(chunk.rows, i) for i in range(chunk.size)]
+
+
+def test_a_chunk_has_the_numbers_that_its_rows_have_in_their_file() -> None:
+    data = b"sep=,\n\nrecipient,name\na@x.io,A\nnobody,N\n\nb@x.io,B\na@x.io,Again\nc@x.io,C\nd@x.io,D\n"
+    made, problems, _, _ = run(data, Options("email", drop_duplicates=True, size=2))
+    assert [numbers_of(c) for c in made] == [[4, 7], [9, 10]]
+    assert [p.sheet_row for p in problems] == [5, 8]
+    kept, _, _, _ = run(data, Options("email", size=3))
+    assert [numbers_of(c) for c in kept] == [[4, 7, 8], [9, 10]]
+
+
+def test_chunks_by_zones_have_the_numbers_of_their_rows() -> None:
+    zones = ["Europe/Paris", "Asia/Tokyo", "Europe/Paris", "Asia/Tokyo", "Europe/Paris"]
+    rows = "".join(f"p{n}@x.io,{zone}\n" for n, zone in enumerate(zones))
+    made, _, _, _ = run(f"recipient,time_zone\n{rows}".encode(), Options("email", zones=True))
+    assert {c.zone: numbers_of(c) for c in made} == {"Europe/Paris": [2, 4, 6], "Asia/Tokyo": [3, 5]}
 
 
 def test_a_packed_chunk_names_whom_to_skip() -> None:

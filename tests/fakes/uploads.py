@@ -104,7 +104,9 @@ class FakeUploads:
 
     def _chunk(self, upload: Upload, x: PackedChunk) -> None:
         self.packed[upload.id, x.number] = x
-        self.chunks[upload.id, x.number] = Chunk(upload.id, x.number, chunking.unpack(x.data), upload.ttl)
+        self.chunks[upload.id, x.number] = Chunk(
+            upload.id, x.number, chunking.unpack(x.data), upload.ttl, x.zone, x.rows
+        )
 
     def _ledger(self, x: Ledger, fence: int) -> None:
         place = x.job, x.chunk

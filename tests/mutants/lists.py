@@ -15,6 +15,22 @@ BUSY: Final = "tests/attacks/test_an_account_that_keeps_readers_busy.py"
 
 LISTS: Final = (
     Mutant(
+        "blank lines and bad rows do not count in the numbers of rows",
+        10,
+        "shared/domain/lists/ingest.py",
+        "row_numbers.pack([row.sheet_row for row, *_ in pending])",
+        "row_numbers.pack([row.number for row, *_ in pending])",
+        "tests/domain/test_ingest.py::test_a_chunk_has_the_numbers_that_its_rows_have_in_their_file",
+    ),
+    Mutant(
+        "the numbers of rows are not stored",
+        10,
+        "shared/adapters/dynamo/campaigns/uploads.py",
+        '({"rows": {"B": x.rows}} if x.rows else {})',
+        "{}",
+        "tests/contracts/test_uploads.py::test_what_is_stored_of_a_list_is_what_a_job_reads[dynamo]",
+    ),
+    Mutant(
         "an account's exports are made side by side",
         9,
         "shared/engine/work.py",

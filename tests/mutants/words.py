@@ -37,8 +37,8 @@ WORDS: Final = (
         "an export that an earlier version has begun gets a new column",
         11,
         "shared/engine/reports/export.py",
-        "if self.held.last else ()",
-        "if self.held else ()",
+        "if held.last else ()",
+        "if held else ()",
         "tests/engine/test_export.py::test_an_export_that_an_earlier_version_has_begun_ends_as_it_began[True-error_detail]",
     ),
     Mutant(

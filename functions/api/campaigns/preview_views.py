@@ -35,6 +35,7 @@ class PreviewView(View):
     """A message as it would be sent."""
 
     row: int | None = Field(description="Which recipient of the list; null: there is none, the values are examples.")
+    sheet_row: int | None = Field(description="Its row in the uploaded file; null if that is not known.")
     recipient: str
     skip: str | None = Field(description="Why nothing is sent to this recipient.")
     error: str | None = Field(
@@ -56,6 +57,7 @@ def preview_view(x: Preview, channel: str) -> PreviewView:
     content = made if isinstance(made, Content) else Content(Mailbox(""), "")
     return PreviewView(
         row=x.row or None,
+        sheet_row=x.sheet_row or None,
         recipient=x.recipient.address,
         skip=x.recipient.skip or None,
         error=made.code if isinstance(made, CannotCompose) else None,

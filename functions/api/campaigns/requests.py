@@ -285,6 +285,13 @@ class PreviewQuery(Query):
     row: int | None = Field(
         None, ge=1, le=10_000, description="Which of the list's accepted recipients, from 1; by default the first."
     )
+    sheet_row: int | None = Field(
+        None,
+        ge=1,
+        le=100_000_000,
+        description="Instead of `row`: the recipient of this row of the uploaded file, as a spreadsheet numbers it, or "
+        "of the next row that has one.",
+    )
 
 
 class VersionQuery(Query):

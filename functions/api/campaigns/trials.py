@@ -10,6 +10,7 @@ from functions.api.campaigns.rules import by_name, owned, region_of
 from functions.api.declined import accepted
 from functions.api.views import AcceptedBatch
 from shared.domain.accounts import Scope
+from shared.domain.campaigns.campaign import Campaign
 from shared.engine.campaigns.trials import TrialOrder, Trials
 from shared.engine.intake.declined import credential_words
 from shared.ports import Mismatch, Replay
@@ -24,7 +25,7 @@ def preview(call: Call[PreviewQuery, Nothing]) -> Answer:
     campaign = owned(call)
     services = call.services.campaigns()
     try:
-        found = services.previews.of(campaign, services.control.content(campaign), call.query.row)
+        found = services.previews.of(campaign, services.control.content(campaign), _row(call, campaign))
     except KeyError:
         raise Problem("credential_not_found", credential_words(campaign.credential)) from None
     if found is None:
@@ -34,6 +35,18 @@ def preview(call: Call[PreviewQuery, Nothing]) -> Answer:
     if not answerable(answer.body):
         return view.model_copy(update={"html": "", "text": "", "error": "too_large_to_show"}).answer()
     return answer
+
+
+def _row(call: Call[PreviewQuery, Nothing], campaign: Campaign) -> int | None:
+    """Return which recipient is asked for; None: the first."""
+    if call.query.sheet_row is None:
+        return call.query.row
+    if call.query.row is not None:
+        raise invalid("sheet_row", "Give either `row` or `sheet_row`.")
+    found = call.services.campaigns().previews.at_row(campaign, call.query.sheet_row)
+    if found is None:
+        raise invalid("sheet_row", "No row of the list from there on has a recipient.")
+    return found
 
 
 def try_out(call: Call[Nothing, TestMessage]) -> Answer:

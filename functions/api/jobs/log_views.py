@@ -12,7 +12,7 @@ from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports.explained import Listed, explained
 from shared.engine.reports.message_log import LogLine
 from shared.ports import Records, SuppressionList
-from shared.web.views import Meaning, Stamp, StampOrNull, TextOrNull, Time, View, moment
+from shared.web.views import Meaning, Stamp, StampOrNull, TextOrNull, Time, View, moment, or_none
 
 
 def _of_seconds(at: int) -> datetime:
@@ -77,6 +77,9 @@ class LogLineView(View):
     )
     may_duplicate: bool = Field(description="There was another attempt after one with an unknown outcome.")
     unacknowledged: bool = Field(description="Sent, and the event of its provider is overdue.")
+    row: Annotated[int | None, BeforeValidator(or_none)] = Field(
+        description="Of a list: its row in the uploaded file, as a spreadsheet numbers it; null if that is not known."
+    )
     reference: TextOrNull = Field(description="The batch's.")
     tags: list[str] = Field(description="The batch's.")
     metadata: dict[str, str] = Field(

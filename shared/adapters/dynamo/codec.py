@@ -279,6 +279,8 @@ def chunk_item(x: Chunk, content: bytes | None = None) -> Item:
     item: Item = {**keys.chunk(x.job, x.number), "recipients": {"B": chunk_codec.pack(x.recipients)}, "ttl": n(x.ttl)}
     if x.zone:
         item["zone"] = s(x.zone)
+    if x.rows:
+        item["rows"] = {"B": x.rows}
     return item if content is None else item | {"data": {"B": content}}
 
 
@@ -290,6 +292,7 @@ def chunk(item: Mapping[str, Any]) -> Chunk:
         recipients=chunk_codec.unpack(binary(item, "recipients")),
         ttl=number(item, "ttl"),
         zone=text(item, "zone"),
+        rows=binary(item, "rows") if "rows" in item else b"",
     )
 
 
@@ -335,6 +338,23 @@ def window(item: Mapping[str, Any]) -> Detail | None:
         return None
     own = item[WINDOW]["M"]
     return detail({**own, "pk": s(keys.details_pk(item["job"]["S"], 0)), "ttl": item["ttl"]})
+
+
+WORDS: Final = "words"
+"""The attribute of a small job's item that holds the first words of its provider that it had room for."""
+
+
+def words_map(x: FeedbackDetail) -> Item:
+    """Return a feedback detail as an attribute of a small job's item."""
+    return {"M": {"credential": s(x.credential), "entries": {"B": detail_codec.pack_feedback(x.entries)}}}
+
+
+def words(item: Mapping[str, Any]) -> FeedbackDetail | None:
+    """Read the feedback detail in a small job's item; None if there is none."""
+    if WORDS not in item:
+        return None
+    own = item[WORDS]["M"]
+    return feedback({**own, "pk": s(keys.details_pk(item["job"]["S"], 0)), "ttl": item["ttl"]})
 
 
 def feedback_item(x: FeedbackDetail) -> Item:

@@ -43,7 +43,9 @@ class Recipient:
 class Chunk:
     """A chunk's recipients, in list order.
 
-    `zone`: with hours in each recipient's own zone, theirs; several separated by commas. Else empty.
+    Attributes:
+        zone: with hours in each recipient's own zone, theirs; several separated by commas. Else empty.
+        rows: the numbers of their rows in the file that they come from, as of `lists.row_numbers`; empty: not known.
     """
 
     job: str
@@ -51,6 +53,7 @@ class Chunk:
     recipients: tuple[Recipient, ...]
     ttl: int
     zone: str = ""
+    rows: bytes = b""
 
 
 def chunk_size(total: int, route_length: int, slowest_rate: float) -> int:

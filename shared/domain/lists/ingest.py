@@ -15,7 +15,7 @@ from shared.domain.content.templates import RECIPIENT
 from shared.domain.hours.zones import is_zone
 from shared.domain.jobs import chunks
 from shared.domain.jobs.chunks import MAX_RAW_BYTES, MAX_RECIPIENTS
-from shared.domain.lists import gaps
+from shared.domain.lists import gaps, row_numbers
 from shared.domain.lists.csv_rows import RowReader
 from shared.domain.lists.header import FileCode, FileFault, RecipientColumn, placeholder_name
 from shared.domain.lists.rows import Position, Row
@@ -326,7 +326,8 @@ class Ingest:
                 self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
                 return made
             suspects = [i for i, (_, _, _, asked, *_) in enumerate(pending[:n]) if asked]
-            made.append(self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n]), suspects))
+            packed = self._packed(rows[:n], raw if n == len(rows) else self._table(rows[:n]), suspects)
+            made.append(replace(packed, rows=_numbers(pending[:n])))
             self._look_for_gaps(pending[:n], made[-1].skipped)
             del pending[:n]
             self._weigh_at = 0
@@ -367,7 +368,8 @@ class Ingest:
             self._fault = FileFault(FileCode.TOO_MANY_ROWS, _TOO_MANY)
             return None
         suspects = [i for i, (_, _, _, asked, *_) in enumerate(pending[:n]) if asked]
-        made = replace(self._packed(rows[:n], self._table(rows[:n]), suspects), zone=zone)
+        packed = self._packed(rows[:n], self._table(rows[:n]), suspects)
+        made = replace(packed, zone=zone, rows=_numbers(pending[:n]))
         self._look_for_gaps(pending[:n], made.skipped)
         del pending[:n]
         return made
@@ -410,6 +412,11 @@ class Ingest:
         del self._problems[:problems]
         del self._marks[:marks]
         return step
+
+
+def _numbers(pending: list[_Pending]) -> bytes:
+    """Return the numbers of rows in their file, as of `row_numbers.pack`."""
+    return row_numbers.pack([row.sheet_row for row, *_ in pending])
 
 
 def _fill(cells: list[str], at: int, found: Found, *, valued: bool) -> None:

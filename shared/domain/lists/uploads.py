@@ -157,7 +157,7 @@ class BadRow:
 class PackedChunk:
     """A chunk ready to be stored. `data` as `chunks.unpack` reads it; `skipped`: indices not to be sent to.
 
-    `zone`: as of `Chunk.zone`. `keys`: its normalised recipients, in order; empty: no search is to find them.
+    `zone` and `rows`: as of `Chunk`. `keys`: its normalised recipients, in order; empty: no search is to find them.
     """
 
     number: int
@@ -165,6 +165,7 @@ class PackedChunk:
     data: bytes
     skipped: tuple[int, ...] = ()
     zone: str = ""
+    rows: bytes = b""
     keys: tuple[str, ...] = field(default=(), compare=False)
 
     @property

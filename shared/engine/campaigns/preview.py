@@ -1,5 +1,6 @@
 """A campaign's message for one recipient, rendered by the code that also sends it. Source: docs/campaigns.md."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -8,8 +9,9 @@ from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.ids import new_id
-from shared.domain.jobs.chunks import Recipient
+from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.queue import LedgerQueue
+from shared.domain.lists import row_numbers
 from shared.engine.lane.compose import Composition, Made
 from shared.engine.lists.list_jobs import stand_in
 from shared.frozen import dataclass
@@ -23,11 +25,17 @@ _SLICE: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A rendered message. `row`: which recipient of the list it is for, 0 for one with example values."""
+    """A rendered message.
+
+    Attributes:
+        row: which recipient of the list it is for, 0 for one with example values.
+        sheet_row: the recipient's row in the uploaded file; 0: it is not known.
+    """
 
     row: int
     recipient: Recipient
     made: Made
+    sheet_row: int = 0
 
 
 class Previews:
@@ -53,14 +61,47 @@ class Previews:
         Returns:
             None if the list has no such recipient, or there is no list.
         """
-        current = campaign.ready or next(reversed(campaign.jobs), "")
-        recipient = self._recipient(current, row or 1) if current else None
-        number = row or 1
-        if recipient is None:
+        current = _current(campaign)
+        found = self._found(current, row or 1) if current else None
+        if found is None:
             if row is not None:
                 return None
-            recipient, number = _example(campaign), 0
-        return Preview(number, recipient, self.made(campaign, content, recipient))
+            recipient = _example(campaign)
+            return Preview(0, recipient, self.made(campaign, content, recipient))
+        chunk, index = found
+        recipient = chunk.recipients[index]
+        return Preview(
+            row or 1, recipient, self.made(campaign, content, recipient), row_numbers.number_at(chunk.rows, index)
+        )
+
+    def at_row(self, campaign: Campaign, sheet_row: int) -> int | None:
+        """Return which recipient of the current list, from 1, has a row of its file, or the next row with one.
+
+        Of a list that an earlier version has read, whose numbers are not known: as if all rows below the header were
+        recipients. None: no row from there on has a recipient, or none of the first MAX_ROW.
+        """
+        before, best = 0, None
+        for chunk in self._chunks(_current(campaign)):
+            size = len(chunk.recipients)
+            if not chunk.rows:
+                return max(1, sheet_row - 1)
+            place = row_numbers.place_of(chunk.rows, sheet_row, size)
+            if place is not None:
+                number = row_numbers.number_at(chunk.rows, place)
+                best = min(best or (number, before + place + 1), (number, before + place + 1))
+                if not chunk.zone or number == sheet_row:  # only chunks by zones are not in the order of the file
+                    break
+            before += size
+            if before >= MAX_ROW:
+                break
+        return best[1] if best else None
+
+    def _chunks(self, job: str) -> Iterator[Chunk]:
+        """Yield the chunks of a list."""
+        number = 0
+        while job and (chunk := self._records.chunk(job, number)) is not None:
+            yield chunk
+            number += 1
 
     def number(self, job: str, chunk: int, index: int) -> int | None:
         """Return which recipient of a list one is, from 1, by the place of its message; None beyond MAX_ROW.
@@ -87,16 +128,22 @@ class Previews:
         job = replace(stand_in(campaign, self._settings, new_id(now), now), test=True)
         return Composition(job, content, self._links).of(recipient)
 
-    def _recipient(self, job: str, row: int) -> Recipient | None:
+    def _found(self, job: str, row: int) -> tuple[Chunk, int] | None:
+        """Return the chunk of a recipient, and their place in it."""
         before, first = 0, 0
         while ledgers := self._ledgers.read_some(job, first, _SLICE):
             for x in ledgers:
                 if row <= before + len(x.cells):
                     chunk = self._records.chunk(job, x.chunk)
-                    return chunk.recipients[row - before - 1] if chunk else None
+                    return (chunk, row - before - 1) if chunk else None
                 before += len(x.cells)
             first = ledgers[-1].chunk + 1
         return None
+
+
+def _current(campaign: Campaign) -> str:
+    """Return the list that a campaign shows: the one that is read, else the one sent last; empty: there is none."""
+    return campaign.ready or next(reversed(campaign.jobs), "")
 
 
 def _example(campaign: Campaign) -> Recipient:

@@ -102,6 +102,7 @@ def begin(export: str, account: str, jobs: Sequence[Job], now: Millis, version: 
         file=file,
         later=True,
         last=True,
+        numbered=True,
         version=version,
     )
 
@@ -229,7 +230,9 @@ class _Making(LeasedWork[Export]):
     def _write_parts(self) -> bool:
         """Write part after part; False if the time was over before the last."""
         held = self.held
-        buffer = [] if held.parts else [sheet.header(held.columns, later=held.later, last=held.last)]
+        buffer = (
+            [] if held.parts else [sheet.header(held.columns, later=held.later, last=held.last, numbered=held.numbered)]
+        )
         size = sum(map(len, buffer))
         place = {"job": held.job, "chunk": held.chunk, "done": held.done, "rows": held.rows}
         for index, number, data, count in self._chunks():
@@ -271,8 +274,10 @@ class _Making(LeasedWork[Export]):
         Args:
             recipient: with the list's own values.
         """
-        own = [guard(recipient.values.get(c, "")) for c in self.held.columns]
-        behind = [*(_later(line) if self.held.later else ()), *(_last(line) if self.held.last else ())]
+        held = self.held
+        own = [guard(recipient.values.get(c, "")) for c in held.columns]
+        behind: list[str | int] = [*(_later(line) if held.later else ()), *(_last(line) if held.last else ())]
+        behind += [line.row or ""] if held.numbered else []
         return [*_cells(job, line), *own, *behind]
 
     def _job(self, index: int) -> Job:

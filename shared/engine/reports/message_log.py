@@ -18,6 +18,7 @@ from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.retries import repeatable
 from shared.domain.jobs.states import COUNT_KEYS, Cell, MessageState, Status, message_state, status
+from shared.domain.lists.row_numbers import number_at
 from shared.domain.times import Millis
 from shared.engine.reports.attempts import (
     Attempt,
@@ -46,6 +47,7 @@ class LogLine:
         unacknowledged: accepted by a provider that has sent no result for too long.
         error_detail: the provider's text to `error`; empty if it gave none, or the error is ours.
         labels: what its owner calls it.
+        row: its row's number in the uploaded file; 0: there is none, or it is not known.
     """
 
     message: str
@@ -60,6 +62,7 @@ class LogLine:
     unacknowledged: bool = False
     error_detail: str = ""
     labels: Labels = NO_LABELS
+    row: int = 0
 
     @property
     def reference(self) -> str:
@@ -291,7 +294,16 @@ class MessageLog:
         now = int(self._clock.now() * 1000)
         late = _unacknowledged(ledger, now, self._feedback_timeout)
         return [
-            _line(job, ledger, i, chunk.recipients[i], attempts.get(i, {}), skip=skips.get(i, ""), late=late)
+            _line(
+                job,
+                ledger,
+                i,
+                chunk.recipients[i],
+                attempts.get(i, {}),
+                skip=skips.get(i, ""),
+                late=late,
+                row=number_at(chunk.rows, i),
+            )
             for i in indices
         ]
 
@@ -353,6 +365,7 @@ def _line(
     *,
     skip: str,
     late: bool,
+    row: int = 0,
 ) -> LogLine:
     """Put a line together. `skip`: why a claim skipped it, or empty; `late`: the chunk's feedback is overdue."""
     state, number = ledger.cell(index)
@@ -371,6 +384,7 @@ def _line(
         unacknowledged=late and state is Cell.SENT,
         error_detail=detail_of(attempts, recipient.address) if error else "",
         labels=labels_of(job, recipient.values),
+        row=row,
     )
 
 

@@ -1,6 +1,7 @@
 """A message as a recipient gets it, in a page that may do nothing, and the form of one with its preview beside it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from functions.console.call import ConsoleCall
@@ -10,7 +11,6 @@ from functions.console.rendering import POLICY
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content import sms
-from shared.domain.content.content import Content
 from shared.domain.content.sms import Segments
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL
 from shared.domain.lists.header import usable
@@ -40,6 +40,7 @@ class ShownMessage:
 
     Attributes:
         row: which recipient of the list, 0: example values.
+        sheet_row: the recipient's row in the uploaded file; 0: it is not known.
         skip: why this recipient is sent nothing; empty: they are.
         fault: why there is no message; empty: there is.
         segments: of a text message.
@@ -48,6 +49,7 @@ class ShownMessage:
 
     row: int = 0
     recipient: str = ""
+    sheet_row: int = 0
     skip: str = ""
     fault: str = ""
     sender: str = ""
@@ -135,27 +137,18 @@ def shown(call: ConsoleCall, campaign: Campaign, row: int | None = None, sender:
     if found is None:
         return None
     to, made = found.recipient, found.made.content
+    begun = ShownMessage(found.row, to.address, found.sheet_row, to.skip, rich=by.rich)
     if isinstance(made, CannotCompose):
-        return ShownMessage(found.row, to.address, to.skip, f"The message cannot be made: {made.code}.", rich=by.rich)
+        return replace(begun, fault=f"The message cannot be made: {made.code}.")
     if len(made.html) + len(made.text) > MAX_SHOWN:
-        return ShownMessage(
-            found.row, to.address, to.skip, "It is sent, but it is too large to be shown here.", rich=by.rich
-        )
-    return _message(found.row, to.address, to.skip, made, campaign, sender)
-
-
-def _message(row: int, address: str, skip: str, made: Content, campaign: Campaign, sender: str) -> ShownMessage:
-    by = channel_of(campaign.channel)
+        return replace(begun, fault="It is sent, but it is too large to be shown here.")
     segments = by.segments(made.text)
-    return ShownMessage(
-        row=row,
-        recipient=address,
-        skip=skip,
+    return replace(
+        begun,
         sender=sender or shown_mailbox(made.sender),
         subject=made.subject,
         html=made.html,
         text=made.text,
-        rich=by.rich,
         segments=segments,
         forcing=" ".join(hint.character for hint in sms.forcing(made.text)) if segments else "",
     )

@@ -60,6 +60,8 @@ FILTERS: Final[Filters[CampaignRow]] = (
 )
 SHOWN_DIGITS: Final = 5
 """Of the number of a recipient whose message is shown."""
+SHEET_DIGITS: Final = 9
+"""Of the number of a row in a sheet."""
 
 
 def _campaigns(at: Asked) -> ListRows[CampaignRow]:
@@ -91,7 +93,8 @@ def campaign(call: ConsoleCall) -> Answer:
         "can_move": lambda job: can_move(job, call.services.now) and not job.approved,
         "figures": {x.id: public_counts(x.counts) for x in sent},
         "most": lists.PAGE,
-        "row": _row_of_message(call, found) or row_of(call),
+        "row": _row_of_message(call, found) or _row_of_sheet(call, found) or row_of(call),
+        "sheet": call.request.query.get("sheet", "")[:SHEET_DIGITS],
         "samples": call.services.campaigns().samples,
         "once": once(call),
         **uploads.shown_problems(call, view),
@@ -113,6 +116,17 @@ def _row_of_message(call: ConsoleCall, found: Campaign) -> int:
     number = call.services.campaigns().campaigns.previews.number(found.ready, *place)
     if number is None:
         raise conflict("", f"Messages of the first {MAX_ROW:,} recipients of a list can be shown here.")
+    return number
+
+
+def _row_of_sheet(call: ConsoleCall, found: Campaign) -> int:
+    """Return the number of the recipient who has the row of the sheet that the address names, or the next; 0: none."""
+    sheet_row = lists.number(call.request.query.get("sheet", ""), SHEET_DIGITS)
+    if not sheet_row or not found.ready:
+        return 0
+    number = call.services.campaigns().campaigns.previews.at_row(found, sheet_row)
+    if number is None or number > MAX_ROW:
+        raise conflict("", f"No row from {sheet_row:,} on has one of the first {MAX_ROW:,} recipients of the list.")
     return number
 
 

@@ -132,8 +132,8 @@ class DynamoUploads:
 
 
 def _chunk_item(upload: Upload, x: PackedChunk) -> Item:
-    item = {**keys.chunk(upload.id, x.number), "recipients": {"B": x.data}, "ttl": n(upload.ttl)}
-    return item | {"zone": s(x.zone)} if x.zone else item
+    item: Item = {**keys.chunk(upload.id, x.number), "recipients": {"B": x.data}, "ttl": n(upload.ttl)}
+    return item | ({"zone": s(x.zone)} if x.zone else {}) | ({"rows": {"B": x.rows}} if x.rows else {})
 
 
 def _fenced(table: str, item: Item, name: str, fence: int) -> Item:
