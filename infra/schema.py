@@ -527,13 +527,17 @@ class Posthaste(_Model):
         for channel in self.routing.keys() - self.routes.keys():
             raise ValueError(f"routing names channel {channel!r}, which has no route")
         self._check_retired()
+        self._check_excluded()
+        return self
+
+    def _check_excluded(self) -> None:
+        """Refuse settings of which one leaves no sense to the other."""
         if self.domain is not None and self.public_url:
             raise ValueError("public_url: domain.name is the public address; leave one of them out")
         if self.alarm_email and self.alarm_topic_arn:
             raise ValueError("alarm_email: your own topic (alarm_topic_arn) has its own subscribers; leave one out")
         if self.webhooks_at_once and self.reserved == "none":
             raise ValueError('webhooks_at_once is reserved concurrency, and reserved is "none"')
-        return self
 
     def _check_routes(self, channels: Mapping[str, str]) -> None:
         """Check that each route names credentials of its channel, once each. `channels`: by id of a credential."""

@@ -34,7 +34,7 @@ TOGETHER: Final = 10
 def bill(way: Way, *, count: int) -> Bill:
     """Have a payload of notices delivered and write the bill. `count`: records of the payload, due in one minute."""
     out = Bill("notice (text message)", way, f"payloads of {count}" if count > 1 else "by itself", count)
-    with clinic() as c:
+    with clinic(spread=False) as c:
         w = c.world
         calls, sent, before = w.wire.calls, w.wire.sent, w.stored()
         w.take()

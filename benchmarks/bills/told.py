@@ -32,9 +32,9 @@ GOALS: Final = {
     (LARGE, Way.BATCHED): 0.50,
     (LARGE, Way.POSTS): 2.70,
     (CAMPAIGN, Way.BATCHED): 0.60,
-    ("single message", Way.NONE): 10.5,
-    ("single message", Way.POSTS): 14.5,
-    ("single message", Way.OWN): 13.5,
+    ("single message", Way.NONE): 9.70,
+    ("single message", Way.POSTS): 13.50,
+    ("single message", Way.OWN): 12.40,
 }
 """Dollars of a million at the high rate."""
 

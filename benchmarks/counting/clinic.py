@@ -14,7 +14,7 @@ from benchmarks.rig.meter import Tally
 from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.scenarios import lane_of
 from benchmarks.rig.world import Wire, World, deployed
-from shared.contracts import Credential, ProviderEvent, Settings
+from shared.contracts import Credential, ProviderEvent, Routing, Settings
 from shared.domain.audit import SYSTEM, Event
 from shared.domain.campaigns.campaign import Message, StoredTemplate
 from shared.domain.ids import new_id
@@ -149,11 +149,12 @@ def measure() -> list[Row]:
 
 
 @contextmanager
-def clinic() -> Iterator[Clinic]:
-    """Make a deployment for notices whose functions have run before."""
+def clinic(*, spread: bool = True) -> Iterator[Clinic]:
+    """Make a deployment for notices whose functions have run before. `spread`: as of `world`."""
     names = ("text-main", "text-second")
     credentials = tuple(Credential(c, "twilio", "sms", RATE, "https://provider.invalid") for c in names)
-    with deployed(Settings("bench", credentials, {"sms": names}), TextWire()) as w:
+    routing: dict[str, str] = {} if spread else {"sms": Routing.ORDERED}
+    with deployed(Settings("bench", credentials, {"sms": names}, routing=routing), TextWire()) as w:
         made = Clinic(w)
         delivered(made, 2)
         yield made

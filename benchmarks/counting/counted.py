@@ -90,8 +90,8 @@ def scattered() -> list[Row]:
         if sum(job.counts["delivered"] for job in jobs if job is not None) != WORDS:
             raise RuntimeError("the words were not joined")
     return [
-        counted(named(rows.SCATTERED, "write units"), joined.wru / WORDS, 4, "WRU"),
-        counted(named(rows.SCATTERED, "AWS calls"), joined.aws_calls / WORDS, 1.5, "calls"),
+        counted(named(rows.SCATTERED, "write units"), joined.wru / WORDS, 2.5, "WRU"),
+        counted(named(rows.SCATTERED, "AWS calls"), joined.aws_calls / WORDS, 0.5, "calls"),
         counted(rows.SCATTERED_SPEED, TRACKERS * _speed(), 1000, "/s", more=True),
     ]
 

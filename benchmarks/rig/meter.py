@@ -20,11 +20,11 @@ from benchmarks.rig.sizes import (
     TRANSACTION,
     Item,
     index_units,
-    item_size,
     moved_units,
     read_units,
     write_units,
 )
+from shared.adapters.dynamo.jobs.sizes import item_size
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION
 
 Peek = Callable[[str, Mapping[str, Any]], Item | None]

@@ -41,7 +41,7 @@ NONCURRENT_DAYS: Final = 7
 """An overwritten or deleted object can be had back for a week."""
 
 INDICES: Final = {contracts.INDEX_OPEN: 0.25, contracts.INDEX_MINE: 0.125}
-"""The write units of an index for each of the table. A single message with its event takes 9.4, 2 and 1
+"""The write units of an index for each of the table. A single message with its event takes 8.6, 2 and 1
 (docs/performance.md), one of a batch much less."""
 
 CORS_SECONDS: Final = 3600

@@ -88,6 +88,7 @@ from shared.ports.records import (
     Control,
     Idempotency,
     JobEnd,
+    JobsRead,
     Loaded,
     Mismatch,
     OpenJob,

@@ -100,6 +100,20 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class JobsRead:
+    """Jobs that one read has brought, by their ids.
+
+    Attributes:
+        ledgers: of the small ones, which are in the same items.
+        room: bytes by which the item of a small one may grow without more write units, if it has no words yet.
+    """
+
+    jobs: Mapping[str, Job]
+    ledgers: Mapping[str, Ledger]
+    room: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class JobEnd:
     """The end of a small job by the release of its lease, or later events about its messages.
 
@@ -108,12 +122,16 @@ class JobEnd:
         held: its ledger as stored.
         released: as the release, or what was said, leaves it: DONE.
         detail: of the results that the release writes; None: there are none that are not stored.
+        words: of the provider, to be stored with it; None: there are none.
+        room: as of `JobsRead`. Words that need more are stored before, by themselves.
     """
 
     job: Job
     held: Ledger
     released: Ledger
     detail: Detail | None
+    words: FeedbackDetail | None = None
+    room: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +184,8 @@ class Records(SuppressionRecords, Protocol):
     def job(self, job: str) -> Job | None:
         """Return a job, consistent."""
 
-    def read_with_ledgers(self, names: Collection[str]) -> tuple[dict[str, Job], dict[str, Ledger]]:
-        """Read jobs at once, consistently, and of those that are small also the ledgers, which are in the same items.
-
-        Returns:
-            Those that there are, each by the job's id.
-        """
+    def read_with_ledgers(self, names: Collection[str]) -> JobsRead:
+        """Return those of the jobs that there are, with small ones' ledgers, consistent, a hundred in one read."""
 
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
         """Return those of the jobs that there are by their names, consistent, a hundred in one read."""

@@ -381,3 +381,21 @@ def test_what_a_provider_wrote_in_a_small_job_s_own_item_is_gone(api: Api, bucke
     assert kept() == ["Ann has moved"]
     assert erase(api, bucket).report.erased["texts of providers removed"] == 1
     assert kept() == [""]
+
+
+def test_what_a_provider_said_later_in_a_small_job_s_own_item_is_gone(api: Api, bucket: Bucket) -> None:
+    world = api.world
+    job = api.accepted(to=[PERSON])
+    for lane in world.senders:
+        world.send_together(lane)
+    [ledger] = world.ledgers.read_all(job)
+    before = world.tap.calls.count("records.put_feedback")
+    world.track(ledger.lane, world.word(job, 0, "delivered", detail="taken for Ann"))
+    assert world.tap.calls.count("records.put_feedback") == before, "it is in the item"
+
+    def kept() -> list[str]:
+        return [e.detail for x in world.records.details(job, 0)[1] for e in x.entries]
+
+    assert kept() == ["taken for Ann"]
+    assert erase(api, bucket).report.erased["texts of providers removed"] == 1
+    assert kept() == [""]

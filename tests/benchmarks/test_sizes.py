@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.rig.sizes import index_units, item_size, moved_units, read_units, value_size, write_units
+from benchmarks.rig.sizes import index_units, moved_units, read_units, write_units
+from shared.adapters.dynamo.jobs.sizes import item_size, value_size
 
 KB = 1024
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs.details import Detail
+from shared.domain.jobs.details import Detail, FeedbackDetail, FeedbackEntry
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
@@ -191,9 +191,69 @@ def test_jobs_are_read_with_the_ledgers_of_the_small_ones(
     large = Parts(clock, [1, 1])
     large.store(stores)
     names = [small.job.id, large.job.id, small.job.id, "0" * 25 + "u"]
-    jobs, ledgers = stores.records.read_with_ledgers(names)
-    assert jobs == {small.job.id: small.job, large.job.id: large.job}
-    assert ledgers == {small.job.id: held}
+    read = stores.records.read_with_ledgers(names)
+    assert read.jobs == {small.job.id: small.job, large.job.id: large.job}
+    assert read.ledgers == {small.job.id: held}
+    assert set(read.room) == {small.job.id}
+
+
+def said(stores: Stores, clock: FakeClock, parts: Parts, text: str = "250 OK", index: int = 0) -> JobEnd:
+    """Return what a provider says about a message of a job that has ended."""
+    read = stores.records.read_with_ledgers([parts.job.id])
+    own, held = read.jobs[parts.job.id], read.ledgers[parts.job.id]
+    joined = rules.join_words(held, [(index, 1, Cell.DELIVERED)], route=ROUTE, credential="one")
+    assert joined is not None
+    entry = FeedbackEntry(index, 1, "delivered", clock.ms // 1000, code="250", detail=text)
+    words = FeedbackDetail(parts.job.id, 0, "one", (entry,), held.ttl)
+    return JobEnd(own, held, joined, None, words, read.room.get(parts.job.id, 0))
+
+
+@pytest.mark.parametrize("text", ["250 OK", "250 " + "".join(chr(0x4E00 + i * 31) for i in range(600))])
+def test_words_are_stored_with_what_they_say(stores: Stores, clock: FakeClock, text: str) -> None:
+    """In the job's item if it has room, else beside it."""
+    parts = accepted(stores, clock)
+    first = end(clock, begun(stores, clock, parts))
+    stores.records.end_jobs([first], clock.ms)
+    late = said(stores, clock, parts, text)
+    assert late.words is not None
+    assert stores.records.end_jobs([late], clock.ms) == {parts.job.id}
+    for _ in ("once", "again"):
+        assert stores.records.details(parts.job.id, 0) == ([first.detail], [late.words])
+        stores.records.put_feedback(late.words)
+    assert job(stores, parts).counts["delivered"] == 1
+    assert stores.records.detail(parts.job.id, 0, 1, 1) == first.detail
+
+
+def test_second_words_are_beside_the_first(stores: Stores, clock: FakeClock) -> None:
+    parts = accepted(stores, clock)
+    stores.records.end_jobs([end(clock, begun(stores, clock, parts))], clock.ms)
+    both = []
+    for index in (0, 1):
+        both.append(said(stores, clock, parts, index=index))
+        assert stores.records.end_jobs(both[index:], clock.ms) == {parts.job.id}
+    _, words = stores.records.details(parts.job.id, 0)
+    assert {x.key for x in words} == {x.words.key for x in both if x.words is not None}
+    assert job(stores, parts).counts["delivered"] == 2
+
+
+def test_words_about_a_job_that_has_moved_on_are_not_stored(stores: Stores, clock: FakeClock) -> None:
+    parts = accepted(stores, clock)
+    stores.records.end_jobs([end(clock, begun(stores, clock, parts))], clock.ms)
+    late = said(stores, clock, parts)
+    stores.ledgers.join(parts.job.id, 0, [(1, 1, Cell.DELIVERED)], route=ROUTE, credential="one")
+    assert stores.records.end_jobs([late], clock.ms) == set()
+    assert stores.records.details(parts.job.id, 0)[1] == []
+
+
+def test_a_typical_item_has_room_for_the_first_words(stores: Stores, clock: FakeClock) -> None:
+    """So they cost no write of their own."""
+    parts = accepted(stores, clock)
+    stores.records.end_jobs([end(clock, begun(stores, clock, parts))], clock.ms)
+    late = said(stores, clock, parts)
+    assert late.room > 0
+    before = len(stores.tap.calls)
+    stores.records.end_jobs([late], clock.ms)
+    assert len(stores.tap.calls) == before + 1
 
 
 @pytest.mark.parametrize("more", [0, 9_000, 400_000])

@@ -198,7 +198,24 @@ def test_words_that_cannot_be_folded_together_are_joined_each_by_itself(when: Wh
     assert world.track("one", *delivered(world)).joined == 4
     world.settle()
     assert world.stores.stats(ACCOUNT).get("success") == 4
+    assert {x: words_of(world, x) for x in world.jobs} == {x: ["delivered"] for x in world.jobs}
     world.check()
+
+
+def words_of(world: World, job: str) -> list[str]:
+    """Return what the log has of a provider's words about a job's messages."""
+    _, said = world.records.details(job, 0)
+    return [entry.word for x in said for entry in x.entries]
+
+
+@pytest.mark.promise(9)
+def test_words_that_are_folded_at_once_are_in_the_log() -> None:
+    world = made()
+    serve(world)
+    before = len(world.tap.calls)
+    world.track("one", *delivered(world))
+    assert "records.put_feedback" not in world.tap.calls[before:]
+    assert {x: words_of(world, x) for x in world.jobs} == {x: ["delivered"] for x in world.jobs}
 
 
 @pytest.mark.promise(6)

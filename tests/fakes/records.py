@@ -17,7 +17,7 @@ from shared.domain.jobs.states import ACTIVE, COUNT_KEYS, TRANSITIONS, Change, J
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace, owner
 from shared.domain.times import Millis
-from shared.ports import Changed, Control, Idempotency, JobEnd, Loaded, Mismatch, Replay, Stored
+from shared.ports import Changed, Control, Idempotency, JobEnd, JobsRead, Loaded, Mismatch, Replay, Stored
 from tests.fakes.breakers import FakeBreakers
 from tests.fakes.faults import Tap
 from tests.fakes.grouped import Grouped
@@ -125,10 +125,11 @@ class FakeRecords(FakeOpenIndex):
     def read_jobs(self, names: Collection[str]) -> dict[str, Job]:
         return self._atomic("read_jobs", lambda: {x: self.jobs[x] for x in names if x in self.jobs})
 
-    def read_with_ledgers(self, names: Collection[str]) -> tuple[dict[str, Job], dict[str, Ledger]]:
-        def found() -> tuple[dict[str, Job], dict[str, Ledger]]:
+    def read_with_ledgers(self, names: Collection[str]) -> JobsRead:
+        def found() -> JobsRead:
             jobs = {x: self.jobs[x] for x in names if x in self.jobs}
-            return jobs, {x: self._ledgers.items[x, 0] for x in jobs if is_small(x)}
+            small = [x for x in jobs if is_small(x)]
+            return JobsRead(jobs, {x: self._ledgers.items[x, 0] for x in small}, dict.fromkeys(small, 100))
 
         return self._atomic("read_with_ledgers", found)
 
@@ -378,6 +379,8 @@ class FakeRecords(FakeOpenIndex):
             return False
         if x.detail is not None:
             self.windows[x.detail.job, x.detail.chunk, x.detail.epoch, x.detail.seq] = x.detail
+        if x.words is not None:
+            self.feedback.setdefault((x.words.job, x.words.chunk, x.words.key), x.words)
         released = replace(x.released, version=stored.version)
         self._ledgers.items[x.held.job, x.held.chunk] = released  # no stream shows what the fold takes with it
         return self._fold(released, current, finish if ends else None) is not None

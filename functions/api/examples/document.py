@@ -17,8 +17,8 @@ def add_examples(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     for operation in (x for methods in document["paths"].values() for x in methods.values()):
         for answer in operation["responses"].values():
-            content = answer.get("content", {}).get(JSON)
-            if content and "schema" in content:
+            content = answer.get("content", {}).get(JSON, {})
+            if "schema" in content:
                 content["example"] = example(content["schema"], schemas)
         body = operation.get("requestBody", {})
         content = body.get("content", {}).get(JSON)

@@ -340,6 +340,23 @@ def window(item: Mapping[str, Any]) -> Detail | None:
     return detail({**own, "pk": s(keys.details_pk(item["job"]["S"], 0)), "ttl": item["ttl"]})
 
 
+WORDS: Final = "words"
+"""The attribute of a small job's item that holds the first words of its provider that it had room for."""
+
+
+def words_map(x: FeedbackDetail) -> Item:
+    """Return a feedback detail as an attribute of a small job's item."""
+    return {"M": {"credential": s(x.credential), "entries": {"B": detail_codec.pack_feedback(x.entries)}}}
+
+
+def words(item: Mapping[str, Any]) -> FeedbackDetail | None:
+    """Read the feedback detail in a small job's item; None if there is none."""
+    if WORDS not in item:
+        return None
+    own = item[WORDS]["M"]
+    return feedback({**own, "pk": s(keys.details_pk(item["job"]["S"], 0)), "ttl": item["ttl"]})
+
+
 def feedback_item(x: FeedbackDetail) -> Item:
     """Return a feedback detail's item."""
     return {

@@ -92,6 +92,8 @@ class _Folding:
         joined: with the words.
         states: what they say.
         words: as the provider sent them.
+        detail: the words as they are stored.
+        room: as of `JobsRead`.
     """
 
     job: Job
@@ -99,6 +101,8 @@ class _Folding:
     joined: Ledger
     states: Sequence[State]
     words: Sequence[ProviderEvent]
+    detail: FeedbackDetail
+    room: int
 
 
 @dataclass(slots=True)
@@ -130,6 +134,7 @@ class _Known:
 
     jobs: Mapping[str, Job]
     ledgers: Mapping[Place, Ledger]
+    room: Mapping[str, int]
 
 
 class Tracker:
@@ -208,15 +213,15 @@ class Tracker:
     def _read(self, chunks: Mapping[Place, object]) -> _Known | None:
         """Read all jobs and ledgers; None if one of them cannot be read, so that each chunk is to read its own."""
         try:
-            jobs, small = self._records.read_with_ledgers({job for job, _ in chunks})
-            apart = [place for place in chunks if place[0] in jobs and place[0] not in small]
-            found = [*small.values(), *(self._ledgers.read_these(apart) if apart else ())]
+            read = self._records.read_with_ledgers({job for job, _ in chunks})
+            apart = [place for place in chunks if place[0] in read.jobs and place[0] not in read.ledgers]
+            found = [*read.ledgers.values(), *(self._ledgers.read_these(apart) if apart else ())]
         except Retriable:
             raise
         except Exception:  # noqa: BLE001 - any item that cannot be read is met again, with only its own chunk
             _LOG.exception("jobs or ledgers that cannot be read: one by one")
             return None
-        return _Known(jobs, {(x.job, x.chunk): x for x in found})
+        return _Known(read.jobs, {(x.job, x.chunk): x for x in found}, read.room)
 
     def _serve(
         self, credential: str, waiting: deque[tuple[Place, list[Said]]], known: _Known | None, deadline: Seconds
@@ -246,7 +251,8 @@ class Tracker:
             done.foreign += len(about)
             return
         ledger = known.ledgers.get(place) if known is not None else self._ledgers.read(job_id, number)
-        counted, waiting = self._chunk(job, number, ledger, credential, about, done.folding)
+        room = known.room.get(job_id, 0) if known is not None else 0
+        counted, waiting = self._chunk(job, number, ledger, credential, about, done.folding, room)
         done.joined += counted
         done.final += sum(kind in FINAL for _, kind, word in about if not word.secondary) if counted else 0
         done.foreign += len(about) - counted - len(waiting)
@@ -260,10 +266,11 @@ class Tracker:
         credential: str,
         about: Sequence[Said],
         folding: list[_Folding],
+        room: int,
     ) -> tuple[int, list[ProviderEvent]]:
         """Join what was said about one chunk; returns how many words were ours, and those that wait.
 
-        Words that can be folded at once are put into `folding`.
+        Words that can be folded at once are put into `folding`, with `room` in the job's item.
 
         `ledger` may be some seconds old. The words are older still, so this joins what the ledger lacked when it was
         read. Every write to it is compared.
@@ -276,14 +283,14 @@ class Tracker:
         self._stop(job, number, now)
         about = [said for said in now if said[1] not in WISHES]
         if about:
-            at_once = self._record(job, number, ledger, credential, about)
+            at_once = self._record(job, number, ledger, credential, about, room)
             folding += [at_once] if at_once is not None else []
         return len(now), later
 
     def _record(
-        self, job: Job, number: int, ledger: Ledger | None, credential: str, about: Sequence[Said]
+        self, job: Job, number: int, ledger: Ledger | None, credential: str, about: Sequence[Said], room: int
     ) -> _Folding | None:
-        """Store words about attempts, and join them; returns those that are to be folded at once."""
+        """Store words about attempts, and join them; returns those that are to be stored and folded at once."""
         # The detail comes first: it holds the id that an attempt of unknown fate lacks, and a repeat, after the words
         # were joined, could no longer tell that it does.
         entries = tuple(
@@ -300,27 +307,30 @@ class Tracker:
             for r, k, w in about
         )
         ttl = ledger.ttl if ledger is not None else job.ttl
-        self._records.put_feedback(FeedbackDetail(job.id, number, credential, entries, ttl))
+        detail = FeedbackDetail(job.id, number, credential, entries, ttl)
+        words = [said for said in about if not said[2].secondary]
+        at_once = self._folding(job, ledger, words, detail, room) if ledger is not None else None
+        if at_once is not None:
+            return at_once
+        self._records.put_feedback(detail)
         if ledger is not None:
-            words = [said for said in about if not said[2].secondary]
-            at_once = self._folding(job, ledger, credential, words)
-            if at_once is not None:
-                return at_once
             self._join(job, ledger, credential, words)
         self._suppress(job, number, about)
         return None
 
-    def _folding(self, job: Job, ledger: Ledger, credential: str, words: Sequence[Said]) -> _Folding | None:
+    def _folding(
+        self, job: Job, ledger: Ledger, words: Sequence[Said], detail: FeedbackDetail, room: int
+    ) -> _Folding | None:
         """Return good news about a small job that has ended, of which no webhook hears: nothing else follows it."""
         if not self._is_over(job):
             return None
         if any(kind not in GOOD for _, kind, _ in words):
             return None
         states = [(r.index, r.attempt, state) for r, k, _ in words if (state := state_of(k)) is not None]
-        joined = rules.join_words(ledger, states, route=job.route, credential=credential)
+        joined = rules.join_words(ledger, states, route=job.route, credential=detail.credential)
         if joined is None or joined.status is not LedgerStatus.DONE:
             return None
-        return _Folding(job, ledger, joined, states, [word for _, _, word in words])
+        return _Folding(job, ledger, joined, states, [word for _, _, word in words], detail, room)
 
     def _is_over(self, job: Job) -> bool:
         """Tell whether a job is a small one that has ended, and of which no webhook hears."""
@@ -343,7 +353,7 @@ class Tracker:
                         self._join_again(credential, x, total)
 
     def _fold_each(self, some: Sequence[_Folding]) -> set[str]:
-        ends = [JobEnd(x.job, x.ledger, x.joined, None) for x in some]
+        ends = [JobEnd(x.job, x.ledger, x.joined, None, x.detail, x.room) for x in some]
         try:
             return self._records.end_jobs(ends, int(self._clock.now() * 1000))
         except Exception:  # noqa: BLE001 - each is joined by itself, and raises what is its own
@@ -353,6 +363,7 @@ class Tracker:
     def _join_again(self, credential: str, x: _Folding, total: _Sum) -> None:
         """Join words whose ledger has moved on; the stream has them folded."""
         try:
+            self._records.put_feedback(x.detail)
             self._store(x.job, x.ledger, credential, x.states, ())
         except Exception as fault:  # noqa: BLE001 - its words are left, the others have their turn
             _LOG.exception("not joined", extra={"job": x.job.id, "chunk": x.ledger.chunk})

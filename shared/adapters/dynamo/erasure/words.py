@@ -28,11 +28,13 @@ def wordless(db: Dynamo, table: str, job: str, chunk: int, places: Collection[in
         if found:
             yield item, {"entries": {"B": left}}, found
     own = db.get(table, keys.job(job)) if is_small(job) else None
-    if own is not None and codec.WINDOW in own:
-        inside = own[codec.WINDOW]["M"]
-        left, found = _window(codec.binary(inside, "entries"), places)
+    for name, change in ((codec.WINDOW, _window), (codec.WORDS, _feedback)):
+        if own is None or name not in own:
+            continue
+        inside = own[name]["M"]
+        left, found = change(codec.binary(inside, "entries"), places)
         if found:
-            yield own, {codec.WINDOW: {"M": {**inside, "entries": {"B": left}}}}, found
+            yield own, {name: {"M": {**inside, "entries": {"B": left}}}}, found
 
 
 def _window(data: bytes, places: Collection[int]) -> tuple[bytes, int]:

@@ -9,12 +9,13 @@ from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
 from shared.adapters.dynamo.jobs import contents, ledger_writes
 from shared.adapters.dynamo.jobs.ledger_writes import JobTables, replaced, together
+from shared.adapters.dynamo.jobs.sizes import item_size
 from shared.adapters.dynamo.jobs.transitions import PLACED, UNHEARD, place
 from shared.domain.campaigns.bounce_guard import singles_of
 from shared.domain.content.content import Content
 from shared.domain.ids import is_small
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs.details import Detail
+from shared.domain.jobs.details import Detail, FeedbackDetail
 from shared.domain.jobs.job import Job, add_figures, stats_of
 from shared.domain.jobs.ledger import BY_KEYS, Ledger, LedgerStatus
 from shared.domain.jobs.prepared import PreparedJob
@@ -22,6 +23,9 @@ from shared.domain.jobs.states import COUNT_KEYS, JobState, ending
 from shared.domain.times import Millis
 from shared.frozen import dataclass
 from shared.ports import JobEnd
+
+GROWTH = 24
+"""Bytes by which the numbers of a small job's item may grow by later writes."""
 
 
 def fold_all(db: Dynamo, tables: JobTables, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
@@ -89,6 +93,11 @@ def fold_jobs(
     return _write(db, tables, left, finish=finish, archive=archive)
 
 
+def has_room(x: JobEnd) -> bool:
+    """Tell whether the words of an end fit its job's item without more write units."""
+    return x.words is not None and item_size({codec.WORDS: codec.words_map(x.words)}) + GROWTH <= x.room
+
+
 def end_jobs(db: Dynamo, tables: JobTables, ends: Sequence[JobEnd], *, finish: Millis, archive: int | None) -> set[str]:
     """Release, fold and end small jobs in one transaction; see `ports.Records`, and `fold_jobs` for the arguments."""
     return set(_write(db, tables, [_Fold.of_end(x) for x in ends], finish=finish, archive=archive))
@@ -119,6 +128,7 @@ class _Fold:
         delta: what is added to the job.
         heard: as of `fold_jobs`.
         detail: what is stored with it of a window; None for nothing.
+        words: what is stored with it of a provider's events; None for nothing.
     """
 
     old: Ledger
@@ -127,12 +137,15 @@ class _Fold:
     delta: Sequence[int]
     heard: bool
     detail: Detail | None = None
+    words: FeedbackDetail | None = None
 
     @classmethod
     def of_end(cls, x: JobEnd) -> "_Fold":
         """Return the fold that a release makes with it: one write, so one version more."""
         new, delta = rules.fold(x.released) or (x.released, (0,) * len(x.released.folded))
-        return cls(x.held, x.job, replace(new, version=x.held.version + 1), delta, heard=False, detail=x.detail)
+        return cls(
+            x.held, x.job, replace(new, version=x.held.version + 1), delta, heard=False, detail=x.detail, words=x.words
+        )
 
     @property
     def ends(self) -> bool:
@@ -143,8 +156,10 @@ class _Fold:
         """Return the actions that write the ledger and the job; `finish` and `archive` as of `fold_jobs`."""
         ends = finish if self.ends else None
         counts = add_counts(tables.records, self.job, self.delta, finish=ends, archive=archive, heard=self.heard)
-        window = {codec.WINDOW: codec.window_map(self.detail)} if self.detail is not None else None
-        return together(replaced(tables, self.old, self.new, window), counts)
+        more = {codec.WINDOW: codec.window_map(self.detail)} if self.detail is not None else {}
+        if self.words is not None:
+            more[codec.WORDS] = codec.words_map(self.words)
+        return together(replaced(tables, self.old, self.new, more), counts)
 
     def done(self, finish: Millis) -> tuple[Ledger, Job | None]:
         """Return the ledger as folded, and the job if that ended it. `finish`: Unix milliseconds."""

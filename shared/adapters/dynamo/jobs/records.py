@@ -10,6 +10,7 @@ from shared.adapters.dynamo.codec import n
 from shared.adapters.dynamo.credentials.switches import Unpaused
 from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
+from shared.adapters.dynamo.jobs.sizes import WRITE_UNIT, item_size
 from shared.adapters.dynamo.recipients import watermarks
 from shared.adapters.dynamo.recipients.suppressing import SuppressionWrites
 from shared.domain.audit import Event
@@ -26,7 +27,19 @@ from shared.domain.jobs.states import Change, JobState
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
-from shared.ports import Changed, Clock, Control, Idempotency, JobEnd, Listeners, Loaded, Mismatch, Replay, Stored
+from shared.ports import (
+    Changed,
+    Clock,
+    Control,
+    Idempotency,
+    JobEnd,
+    JobsRead,
+    Listeners,
+    Loaded,
+    Mismatch,
+    Replay,
+    Stored,
+)
 
 _NEW: Final = "attribute_not_exists(pk)"
 _Name = tuple[str, str]
@@ -88,10 +101,14 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         items = self._db.batch_get(self._records, [keys.job(name) for name in dict.fromkeys(names)])
         return {found.id: found for found in map(codec.job, items)}
 
-    def read_with_ledgers(self, names: Collection[str]) -> tuple[dict[str, Job], dict[str, Ledger]]:
+    def read_with_ledgers(self, names: Collection[str]) -> JobsRead:
         items = self._db.batch_get(self._records, [keys.job(name) for name in dict.fromkeys(names)])
-        small = [item for item in items if is_small(item["job"]["S"])]
-        return {found.id: found for found in map(codec.job, items)}, {x.job: x for x in map(codec.ledger, small)}
+        small = {item["job"]["S"]: item for item in items if is_small(item["job"]["S"])}
+        return JobsRead(
+            {found.id: found for found in map(codec.job, items)},
+            {name: codec.ledger(item) for name, item in small.items()},
+            {name: WRITE_UNIT - item_size(item) for name, item in small.items() if codec.WORDS not in item},
+        )
 
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         [found] = self._controls([(job, account, test)], lane)
@@ -256,26 +273,27 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         item = self._db.get(self._records, keys.window(job, chunk, epoch, seq))
         if item:
             return codec.detail(item)
-        inside = self._inside(job)
+        inside, _ = self._inside(job)
         return inside if inside is not None and (inside.epoch, inside.seq) == (epoch, seq) else None
 
-    def _inside(self, job: str) -> Detail | None:
-        """Return the window detail that a small job's own item holds."""
+    def _inside(self, job: str) -> tuple[Detail | None, FeedbackDetail | None]:
+        """Return the window detail and the feedback detail that a small job's own item holds."""
         item = self._db.get(self._records, keys.job(job)) if is_small(job) else None
-        return codec.window(item) if item else None
+        return (codec.window(item), codec.words(item)) if item else (None, None)
 
     def put_feedback(self, detail: FeedbackDetail) -> None:
         self._put_if(codec.feedback_item(detail), _NEW)
 
     def details(self, job: str, chunk: int) -> tuple[list[Detail], list[FeedbackDetail]]:
-        windows = [x for x in [self._inside(job)] if x is not None]
-        words: list[FeedbackDetail] = []
+        window, said = self._inside(job)
+        windows = [window] if window is not None else []
+        words = {said.key: said} if said is not None else {}
         for item in self._db.partition(self._records, keys.details_pk(job, chunk)):
             if item["sk"]["S"].startswith(keys.WINDOW_PREFIX):
                 windows.append(codec.detail(item))
             else:
-                words.append(codec.feedback(item))
-        return sorted(windows, key=lambda x: (x.epoch, x.seq)), words
+                words.setdefault(item["sk"]["S"].removeprefix(keys.FEEDBACK_PREFIX), codec.feedback(item))
+        return sorted(windows, key=lambda x: (x.epoch, x.seq)), list(words.values())
 
     def _put_if(
         self, item: Item, condition: str, names: Mapping[str, str] | None = None, values: Item | None = None
@@ -420,7 +438,11 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         for apart, x in zip(first, ends, strict=True):
             if x.detail is not None and apart.detail is None:  # of an earlier lease there may be one in the item
                 self.put_detail(x.detail)
-        return folding.end_jobs(self._db, self._tables, first, finish=finish, archive=self._archive)
+        inside = [x if folding.has_room(x) else replace(x, words=None) for x in first]
+        for apart, x in zip(inside, first, strict=True):
+            if x.words is not None and apart.words is None:
+                self.put_feedback(x.words)
+        return folding.end_jobs(self._db, self._tables, inside, finish=finish, archive=self._archive)
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
         return folding.fold_all(self._db, self._tables, ledgers, job)
