@@ -140,6 +140,9 @@ check: lint lint-infra test-all ## style, types, import rules, templates and all
 bench: setup ## measure; prints a table
 	$(PY) -m benchmarks
 
+scale: setup ## minutes of a day of 100 million messages in fake time; renews docs/scale.md
+	$(PY) -m benchmarks.scale --docs
+
 mutants: setup ## sabotage the code, rule by rule; each sabotage must turn the test it names red
 	$(ASIDE) $(PY) -m tests.mutants
 

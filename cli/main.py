@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         audit,
         credentials,
         erasing,
+        leaving,
         logs,
         members,
         notifier_changes,
@@ -61,8 +62,9 @@ else:
     (mails,) = lazy("cli.mails", "mails")
     (spool,) = lazy("cli.notifier", "commands")
     accounts, audit, credentials, erasing = lazy("cli.operating", "accounts", "audit", "credentials", "erasing")
-    logs, members, notifier_changes = lazy("cli.operating", "logs", "members", "notifier_changes")
-    notifiers, queues, rehashing = lazy("cli.operating", "notifiers", "queues", "rehashing")
+    leaving, logs, members = lazy("cli.operating", "leaving", "logs", "members")
+    notifier_changes, notifiers = lazy("cli.operating", "notifier_changes", "notifiers")
+    queues, rehashing = lazy("cli.operating", "queues", "rehashing")
     stopping, switches = lazy("cli.operating", "stopping", "switches")
     (relay,) = lazy("cli.relay", "command")
     (identities,) = lazy("cli.senders", "identities")
@@ -191,6 +193,11 @@ def _sending() -> tuple[typer.Typer, typer.Typer]:
     return campaigns.app, templates.app
 
 
+def _account_app() -> typer.Typer:
+    leaving.add_to(accounts.account_app)
+    return accounts.account_app
+
+
 def _sender() -> typer.Typer:
     identities.add_to(accounts.sender_app)
     return accounts.sender_app
@@ -229,7 +236,7 @@ COMMANDS: Final[Mapping[str, Source]] = {
     "quota": lambda: quota.quota,
     "event": lambda: events.app,
     "digest": lambda: digests.app,
-    "account": lambda: accounts.account_app,
+    "account": _account_app,
     "key": lambda: keys.key_app,
     "sender": _sender,
     "member": lambda: members.member_app,

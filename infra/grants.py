@@ -211,9 +211,10 @@ class Grants(Arns):
         serve.allow(*READ, on=[self._storage.identities.table_arn])
         serve.allow(*CHANGE, "dynamodb:DeleteItem", on=[self._storage.identities.table_arn], partitions=IDENTITIES)
         serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
-        written = (*IDENTITIES, "USE#*")
+        written = (*IDENTITIES, "USE#*", "NAMES")
         serve.allow(*CHANGE, "dynamodb:DeleteItem", on=[self._storage.records.table_arn], partitions=written)
         self._log(serve)
+        self._name(serve)  # the first account decides how addresses are named
         self._redrive(serve, dispatch, hooks)
 
     def _redrive(self, serve: Function, dispatch: Dispatch, hooks: HooksConstruct) -> None:

@@ -79,13 +79,15 @@ def create_account(
 def list_accounts(ctx: typer.Context, stage: Stage = "", aws: Aws = False, json: Json = False) -> None:
     """List all accounts."""
     with door(ctx, stage, aws=aws) as (client, found):
-        rows = [timed(row, "created_at") for row in client.get("/accounts")["items"]]
+        rows = [timed({"leaves_at": 0, **row}, "created_at", "leaves_at") for row in client.get("/accounts")["items"]]
     if json:
         emit_all(rows)
         return
     shown = [{**row, **{name: "yes" if row[name] else "" for name in ("suspended", "paused")}} for row in rows]
     table(
-        ("account_id", "created_at", "suspended", "paused", "name"), shown, empty=f"no accounts yet ({found.full_name})"
+        ("account_id", "created_at", "suspended", "paused", "leaves_at", "name"),
+        shown,
+        empty=f"no accounts yet ({found.full_name})",
     )
 
 

@@ -136,7 +136,15 @@ def _known(call: ConsoleCall, screen: PageRoute, seen: dict[str, Any]) -> Consol
         raise absent("account")
     seen["account"] = call.account
     allowed = PageCall(
-        call.request, call.services, call.path, visitor, role, call.form, account.name, _pause(call, account)
+        call.request,
+        call.services,
+        call.path,
+        visitor,
+        role,
+        call.form,
+        account.name,
+        _pause(call, account),
+        account.leaves_at,
     )
     _refuse_often(allowed, visitor.person.user.id, screen)
     _refuse_role(allowed, role, screen)

@@ -78,6 +78,7 @@ class Pages:
             "account": call.path.get("account", "") if call.role else "",
             "account_name": call.account_name,
             "pause": call.pause,
+            "leaves_at": call.leaves_at,
             "menu": menu(call),
             "may_send": call.may(Scope.SEND),
             "may_admin": call.may(Scope.ADMIN),

@@ -77,6 +77,7 @@ class PageCall(Generic[S]):
         form: fields of a posted form; of a repeated one the last.
         account_name: of the account that the path names, as people know it.
         pause: of that account; None: it sends.
+        leaves_at: from when on that account may be deleted, Unix milliseconds; 0: that is not planned.
     """
 
     request: Request
@@ -87,6 +88,7 @@ class PageCall(Generic[S]):
     form: Mapping[str, str] = field(default_factory=dict)
     account_name: str = ""
     pause: Pause | None = None
+    leaves_at: int = 0
 
     @property
     def account(self) -> str:

@@ -87,7 +87,10 @@ class QuietChange(AccountBody):
 
 
 class AccountRow(OperateView):
-    """An account. `own`: a person made it at the console. `channels`: those that an operator opened to it."""
+    """An account. `own`: a person made it at the console. `channels`: those that an operator opened to it.
+
+    `leaves_at`: from when on it may be deleted; 0: that is not planned.
+    """
 
     account_id: str
     name: str
@@ -98,6 +101,7 @@ class AccountRow(OperateView):
     own: bool
     channels: list[str]
     quiet_hours: dict[str, str]
+    leaves_at: int
 
 
 class AccountRows(OperateView):
@@ -294,6 +298,7 @@ def _row(x: Account) -> AccountRow:
         own=x.own,
         channels=sorted(x.channels),
         quiet_hours=dict(x.quiet),
+        leaves_at=x.leaves_at,
     )
 
 

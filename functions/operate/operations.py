@@ -12,7 +12,7 @@ from functions.operate import (
     senders,
     switches,
 )
-from functions.operate.access import keys, limits, members, notifiers
+from functions.operate.access import keys, leaving, limits, members, notifiers
 from functions.operate.personal import erasing, hashes
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
@@ -24,6 +24,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *credentials.ROUTES,
     *jobs.ROUTES,
     *erasing.ROUTES,
+    *leaving.ROUTES,
     *hashes.ROUTES,
     *logs.ROUTES,
     *accounts.ROUTES,

@@ -10,6 +10,7 @@ from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.homes import Homes
 from shared.bootstrap import Deployment
 from shared.contracts.console import ConsoleSettings
+from shared.domain.namespaces import accounts_of
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo import listing
     from shared.adapters.dynamo.accounts import made_identities
     from shared.adapters.dynamo.credentials import switchboard
-    from shared.adapters.dynamo.erasure import erasing, scanned
+    from shared.adapters.dynamo.erasure import erasing, leaving, scanned
     from shared.adapters.dynamo.erasure.erasing import Eraser as Eraser  # noqa: PLC0414 - of `personal.erasing`, too
+    from shared.adapters.dynamo.erasure.leaving import LeavingRows
     from shared.adapters.dynamo.notices import updates
     from shared.adapters.dynamo.people import people
     from shared.adapters.dynamo.recipients import moving_names
     from shared.adapters.queues import dead_letters, redrive
-    from shared.adapters.s3 import archive_eraser, files
+    from shared.adapters.s3 import archive_eraser, files, versions
     from shared.adapters.stacks import function_logs
     from shared.bootstrap import campaigning, consoling
     from shared.domain.queues.dead_letters import QueuePlace
@@ -47,9 +49,9 @@ else:
     (dropping,) = lazy("shared.engine.mails", "dropping")
     (function_logs,) = lazy("shared.adapters.stacks", "function_logs")
     (listing,) = lazy("shared.adapters.dynamo", "listing")
-    erasing, scanned = lazy("shared.adapters.dynamo.erasure", "erasing", "scanned")
+    erasing, leaving, scanned = lazy("shared.adapters.dynamo.erasure", "erasing", "leaving", "scanned")
     (archive_eraser,) = lazy("shared.adapters.s3", "archive_eraser")
-    (files,) = lazy("shared.adapters.s3", "files")
+    files, versions = lazy("shared.adapters.s3", "files", "versions")
     days, notifying = lazy("shared.engine.notices", "days", "notifiers")
     dead_letters, redrive = lazy("shared.adapters.queues", "dead_letters", "redrive")
 
@@ -142,6 +144,16 @@ class OperateServices(Deployment):
         """
         bucket = self.env[contracts.ENV_BUCKET]
         return erasing.Eraser(self.dynamo, self.records_table, lambda: self.s3, bucket, key=key, raw=raw, dry=dry)
+
+    def leaving_rows(self, account: str) -> "LeavingRows":
+        """Return what deletes the rows of an account that leaves."""
+        return leaving.LeavingRows(self.dynamo, self.records_table, account)
+
+    def delete_lists(self, account: str) -> int:
+        """Delete the lists that an account has uploaded, with all versions; return how many."""
+        bucket = self.env[contracts.ENV_BUCKET]
+        folders = [f"uploads/{space}/" for space in accounts_of(account)]
+        return sum(len(versions.erase(self.s3, bucket, x, lambda _: True)) for x in folders)
 
     def begin_names(self) -> None:
         """Let addresses have keyed names from the first account on."""

@@ -111,6 +111,9 @@ class Account:
         own: a person made it for themselves, so its channels without senders are closed until an operator opens them.
         channels: those that an operator has opened.
         quiet: channel → the quiet part of each day, as `openings.quiet` reads it.
+        leaves_at: from when on operators may delete it, Unix milliseconds; 0: they have not planned that.
+        leaving: its deletion has begun, and is not cancelled any more.
+        deleted_at: when it was deleted, Unix milliseconds; 0: it is there.
     """
 
     id: str
@@ -122,6 +125,9 @@ class Account:
     own: bool = False
     channels: frozenset[str] = frozenset()
     quiet: Mapping[str, str] = field(default_factory=dict)
+    leaves_at: int = 0
+    leaving: bool = False
+    deleted_at: int = 0
 
     def opens(self, channel: str) -> bool:
         """Tell whether it may send by a channel whose messages name no sender."""

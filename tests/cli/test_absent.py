@@ -37,6 +37,7 @@ OPTIONS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
     ("account", "approval"): ("--every",),
     ("account", "close"): ("--channel", "sms"),
     ("account", "open"): ("--channel", "sms"),
+    **dict.fromkeys((("batch", "reschedule"), ("campaign", "reschedule")), ("--now",)),
     ("campaign", "update"): ("--name", "x"),
     ("credential", "set"): ("--file", "secret.json"),
     ("hook", "replay"): ("--since", "2d"),

@@ -43,6 +43,7 @@ def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None
         "own": False,
         "channels": [],
         "quiet_hours": {},
+        "leaves_at": None,
     }
 
 

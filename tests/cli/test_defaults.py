@@ -309,6 +309,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("digest", "policy", "preview"): lambda c: (c.policy(),),
     ("digest", "policy", "delete"): lambda c: (c.policy(),),
     ("account", "create"): lambda _: ("Acme",),
+    ("account", "delete"): lambda c: (c.account, "--after", "7d"),
     ("account", "list"): lambda _: (),
     ("account", "suspend"): lambda c: (c.account,),
     ("account", "unsuspend"): lambda c: (c.account,),

@@ -284,6 +284,17 @@ def _key(act: Act, action: str, form: Mapping[str, str] | None = None) -> Callab
     return deed
 
 
+def _leaving(act: Act, action: str, form: Mapping[str, str]) -> Callable[[Console], Deed]:
+    """Return a deed at an account whose deletion is planned if it is to be kept."""
+
+    def deed(console: Console) -> Deed:
+        if action == "keep":
+            console.services.accounts.plan_leaving(console.account, 1)
+        return Deed(action, act, console.account, form)
+
+    return deed
+
+
 def _account(act: Act, action: str) -> Callable[[Console], Deed]:
     def deed(console: Console) -> Deed:
         if action == "resume":
@@ -354,6 +365,8 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
     "resume a credential": _switch(Act.CREDENTIAL_RESUMED, "/credentials/one/resume", "one", Switch(credential="one")),
     "set a rate": _switch(Act.RATE_SET, "/credentials/one/rate", "one"),
     "close a breaker": _breaker,
+    "plan a deletion": _leaving(Act.LEAVING_PLANNED, "leave", {"days": "7"}),
+    "keep an account": _leaving(Act.LEAVING_CANCELLED, "keep", {}),
     "set limits of an account": lambda x: Deed("manage", Act.LIMITS_SET, x.account, {"limit email": "5"}),
     "suspend an account": _account(Act.ACCOUNT_SUSPENDED, "suspend"),
     "end a suspension": _account(Act.ACCOUNT_UNSUSPENDED, "unsuspend"),

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -92,6 +93,25 @@ def test_an_account_is_suspended_with_a_reason_and_let_go(console: Console) -> N
         ("account.suspended", "user:Olga"),
         ("account.unsuspended", "user:Olga"),
     ]
+
+
+def test_an_account_without_keys_is_listed_without_a_call_for_no_key(console: Console) -> None:
+    """DynamoDB refuses such a call, and moto does not."""
+    console.sign_in(OLGA)
+    made = console.services.accounts.create_account("Empty")
+    asked: list[int] = []
+
+    def note(params: Any, **_: Any) -> None:
+        asked.append(len(params["RequestItems"]))
+
+    console.client.meta.events.register("before-parameter-build.dynamodb.BatchGetItem", note)
+    try:
+        page = console.get(f"/{made}/keys")
+    finally:
+        console.client.meta.events.unregister("before-parameter-build.dynamodb.BatchGetItem", note)
+    assert "The account has no keys" in page.text
+    assert asked
+    assert 0 not in asked
 
 
 def test_without_buttons_nothing_leads_to_these_pages(console: Console) -> None:

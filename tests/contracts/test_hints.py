@@ -145,3 +145,28 @@ def test_leases_that_reserve_together_have_one_note_apart(stores: Stores) -> Non
     assert stores.hints.read(["one"]) == []
     stores.pacer.reserve("one", 1, PACE, lead=0, hint=together(hints[:1]))
     assert stores.hints.read(["one"]) == [("one", hints[0])]
+
+
+def test_hints_about_many_groups_are_each_by_themselves(moto_dynamo: Any, clock: FakeClock) -> None:
+    """Each write of a hint costs units by the bytes of all that share its item."""
+    stores = MotoStores(moto_dynamo, clock)
+    groups = [[hint(f"{worker:06}0", chunk=n) for n in range(10)] for worker in range(12)]
+    for epoch in range(3):
+        for some in groups:
+            noted = together([LeaseHint(x.worker, x.job, x.chunk, epoch) for x in some])
+            stores.pacer.reserve("one", 1, PACE, lead=0, hint=noted)
+    found = stores.hints.read(["one", "two"])
+    assert {(h.worker, h.chunk, h.epoch) for _, h in found} == {(x.worker, x.chunk, 2) for some in groups for x in some}
+    items = moto_dynamo.query(
+        TableName=stores.tables.ops,
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues={":pk": {"S": "P#one"}},
+    )["Items"]
+    notes = {x["sk"]["S"]: [name for name in x if name.startswith("at_")] for x in items}
+    assert len(notes["HINTS"]) <= 3
+    alone = [x for x in items if x["sk"]["S"].startswith("HINTS#")]
+    assert len(alone) == len(groups) - len(notes["HINTS"])
+    assert {int(x["ttl"]["N"]) > clock.now() for x in alone} == {True}, "DynamoDB removes them in the end"
+    for one in {h.worker: h for _, h in found}.values():
+        stores.hints.forget("one", one)
+    assert stores.hints.read(["one"]) == []

@@ -4,6 +4,7 @@ import re
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any, Final
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from infra.local import accounts, sign_in
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
+from shared.contracts import ENV_IDENTITIES_TABLE, ENV_RECORDS_TABLE
 from tests.console.campaigns import SAID
 from tests.deployed.api import Api
 from tests.deployed.console_times import account_of
@@ -226,3 +228,29 @@ def test_operators_see_to_an_account(member: Member, tag: str) -> None:
     assert "End the suspension" in other.shown("manage")
     other.does("unsuspend", "unsuspend")
     assert "Suspend …" in other.shown("manage")
+
+
+def test_an_account_leaves(inside: Inside, member: Member, tag: str) -> None:
+    """Planned and kept by buttons, and deleted by the command at its time, which the test moves."""
+    visitor, form = member.visitor, {"name": f"Leaver {tag}", "senders": "example.com"}
+    name = visitor.press("new-account", "new-account", **form).rpartition("/console/")[2].partition("/")[0]
+    other = Member(visitor, name)
+    other.does("leave", "leave", days="1")
+    assert "going to be deleted" in other.shown("keys")
+    other.does("keep", "keep")
+    other.does("leave", "leave", days="1")
+    other.does("templates/new", "templates/new", **SAID)
+    places = ({"pk": {"S": f"A#{name}"}, "sk": {"S": "PROFILE"}}, {"pk": {"S": "ACCOUNTS"}, "sk": {"S": name}})
+    for table, key in product((ENV_IDENTITIES_TABLE, ENV_RECORDS_TABLE), places):  # the second, for a rollback
+        inside.dynamo.call(
+            "update_item",
+            TableName=inside.deployment.environment[table],
+            Key=key,
+            UpdateExpression="SET leaves_at = :past",
+            ExpressionAttributeValues={":past": {"N": "1"}},
+        )
+    done = accounts.posthaste(inside.deployment, inside.port, "account", "delete", name, "--yes")
+    assert (done["account_id"], done["deleted"] > 1) == (name, True)
+    listed = accounts.posthaste(inside.deployment, inside.port, "account", "list")
+    assert name not in str(listed)
+    assert "account.deleted" in str(accounts.posthaste(inside.deployment, inside.port, "audit", name))

@@ -11,7 +11,7 @@ from shared import contracts
 from shared.domain.jobs.chunks import MAX_RECIPIENTS
 from shared.domain.jobs.ledger import LedgerStatus
 from shared.domain.jobs.states import Cell
-from shared.domain.lanes.lease_hints import MOST, LeaseHint
+from shared.domain.lanes.lease_hints import MOST, LeaseHint, together
 from shared.domain.lanes.pacing import pace
 from shared.engine.lane.access import CALL_TIMEOUT
 from shared.engine.lane.slots import PATIENCE
@@ -308,3 +308,25 @@ def test_a_lease_is_read_again_once_it_may_have_ended(world: World) -> None:
     world.clock.sleep(LEASE_MARGIN + PATIENCE)
     assert looks.look() == 1
     assert not world.ledgers.find_inflight(job)
+
+
+def test_notes_about_groups_are_not_removed_because_they_are_many(world: World) -> None:
+    """They need no room beside the slots: a worker's next group writes over its last."""
+    for worker in range(CROWDED + 1):
+        hints = [LeaseHint(f"{worker:06}0", f"{n:026}", 0, 1) for n in range(10)]
+        world.pacer.reserve("one", 1, pace(RATE, 1), lead=0, hint=together(hints))
+        world.pacer.reserve("one", 1, pace(RATE, 1), lead=0, hint=LeaseHint(f"{worker:06}1", f"{0:026}", 0, 1))
+    for _ in range(3):
+        world.expired.look()
+        world.clock.sleep(5)
+    groups = [hint for _, hint in world.stores.hints.read(["one"]) if hint.group]
+    assert len(groups) == 10 * (CROWDED + 1)
+    world.clock.sleep(KEPT)
+    world.expired.look()
+    assert world.stores.hints.read(["one"]) == []
+
+
+@pytest.mark.parametrize(("workers", "seconds"), [(1, 1.0), (2, 1.0), (4, 2.0), (20, 10.0)])
+def test_all_workers_of_a_lane_look_as_often_however_many_they_are(world: World, workers: int, seconds: float) -> None:
+    sender = world.sender("one", declared=replace(credential("one", RATE), workers=workers))
+    assert sender._every(pace(RATE, 1)) == seconds

@@ -125,10 +125,11 @@ class TappedClient:
 class MotoStores:
     """The real implementations over tables of their own."""
 
-    def __init__(self, client: Any, clock: FakeClock, tap: Tap | None = None) -> None:
+    def __init__(self, client: Any, clock: FakeClock, tap: Tap | None = None, tables: Tables | None = None) -> None:
+        """`tables`: those that are there already."""
         self.client = client
         self.tap = tap or Tap()
-        self.tables = create_tables(client)
+        self.tables = tables or create_tables(client)
         self.blobs = FakeBlobs()
         self.heard: set[str] = set()
         self.listener: Callable[[Ledger], None] = lambda _ledger: None

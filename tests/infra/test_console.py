@@ -185,8 +185,10 @@ def test_what_operators_press_changes_identities_and_no_audit_log_and_reads_no_s
     of_audit = {a for s in rights if any(audit in r for r in s.resources) for a in s.actions}
     assert of_audit == {"dynamodb:PutItem"}
     writing = [s for s in rights if s.actions & WRITES and audit not in str(s.resources)]
-    assert {s.partitions for s in writing} == {IDENTITY_PARTITIONS, (*IDENTITY_PARTITIONS, "USE#*")}
-    assert not any(a.startswith(("secretsmanager:", "s3:")) for a in with_buttons.actions("buttons"))
+    assert {s.partitions for s in writing} == {IDENTITY_PARTITIONS, (*IDENTITY_PARTITIONS, "USE#*", "NAMES")}
+    assert not any(a.startswith("s3:") for a in with_buttons.actions("buttons"))
+    secrets = {r for s in rights if "secretsmanager:GetSecretValue" in s.actions for r in s.resources}
+    assert [x.rpartition(":posthaste-dev/")[2] for x in secrets] == ["addresses-??????"]
     assert {a for s in rights if people(with_buttons) in str(s.resources) for a in s.actions} == {
         "dynamodb:GetItem",
         "dynamodb:Query",

@@ -29,7 +29,33 @@ OF_SCOPES: Final = "tests/attacks/test_every_operation_by_every_scope.py"
 AGENDA: Final = "shared/adapters/dynamo/jobs/scheduled.py"
 SCHEDULES: Final = "tests/attacks/test_schedules_without_end.py"
 
+LEAVING: Final = "tests/console/test_leaving.py"
+
 ACCOUNTS: Final = (
+    Mutant(
+        "an account is deleted before its time",
+        9,
+        "functions/operate/access/leaving.py",
+        "    if int(services.clock.now() * 1000) < found.leaves_at:\n",
+        "    if False:\n",
+        f"{LEAVING}::test_nothing_is_deleted_unplanned_or_early_or_after_a_cancellation",
+    ),
+    Mutant(
+        "a deletion that has begun is cancelled",
+        9,
+        "functions/operate/access/leaving.py",
+        "    if found.leaving:\n        raise",
+        "    if False:\n        raise",
+        f"{LEAVING}::test_a_deletion_that_has_begun_is_not_cancelled_and_continues",
+    ),
+    Mutant(
+        "a deletion takes other accounts' rows",
+        9,
+        "shared/adapters/dynamo/erasure/leaving.py",
+        '                ":own": s(keys.account_pk(self._account)),\n',
+        '                ":own": s(keys.account_pk("acc_")),\n',
+        f"{LEAVING}::test_an_account_is_deleted_with_all_that_stays_by_itself_and_no_other",
+    ),
     Mutant(
         "schedules are never counted anew",
         9,

@@ -274,7 +274,7 @@ LOSSES: Final = (
         "no worker looks for leases of others that have died",
         3,
         "shared/engine/lane/send.py",
-        "            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._chance)\n",
+        "            self._glance(self._every(full), self._chance)\n",
         "",
         "tests/engine/test_expired.py::test_a_worker_takes_the_lease_of_a_dead_one_over_between_its_windows",
     ),

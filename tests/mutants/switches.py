@@ -25,6 +25,30 @@ HOT: Final = "tests/adapters/test_hot_partitions.py"
 
 SWITCHES: Final = (
     Mutant(
+        "hints of all workers share an item, which grows with them",
+        3,
+        "shared/adapters/dynamo/credentials/lease_hints.py",
+        "FEW: Final = 3",
+        "FEW: Final = 1000",
+        "tests/contracts/test_hints.py::test_hints_about_many_groups_are_each_by_themselves",
+    ),
+    Mutant(
+        "each worker removes what others note about groups",
+        3,
+        "shared/engine/sweeper/expired.py",
+        "if (crowded and not hint.group) or",
+        "if crowded or",
+        "tests/engine/test_expired.py::test_notes_about_groups_are_not_removed_because_they_are_many",
+    ),
+    Mutant(
+        "each of many workers looks as often as one of few",
+        3,
+        "shared/engine/lane/send.py",
+        " * max(1, self._leases / FEW_LEASES)",
+        "",
+        "tests/engine/test_expired.py::test_all_workers_of_a_lane_look_as_often_however_many_they_are[20-10.0]",
+    ),
+    Mutant(
         "a process knows of a pause of everything after a minute",
         4,
         "shared/adapters/dynamo/credentials/switches.py",

@@ -161,6 +161,16 @@ def remove_member(call: Call[Nothing, MemberBody]) -> Answer:
     return MemberRemoved(account_id=whose, login=login, keys=left).answer()
 
 
+def withdraw_all(services: OperateServices, account: str, *, by: str) -> None:
+    """Remove all members of an account, and take its invitations back, where there is a console."""
+    if ENV_CONSOLE not in services.env:
+        return
+    for user, _ in services.people.members(account):
+        services.people.remove(user.id, account, by=by)
+    for login, _ in services.people.waiting(account):
+        services.people.withdraw(_provider(services), login, account, by=by)
+
+
 def sign_out(call: Call[Nothing, LoginBody]) -> Answer:
     """End all sessions of a login, in all browsers."""
     services, login = call.services, call.body.login

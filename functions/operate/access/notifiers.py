@@ -137,7 +137,7 @@ def list_notifiers(call: Call[NotifiersQuery, Nothing]) -> Answer:
     """Return notifiers, and when they were last there."""
     services, account = call.services, call.query.account
     owners = [resolve(services, account)] if account else [x.id for x in services.accounts.list_accounts()]
-    found = [x for owner in owners for space in namespaces_of(owner) for x in _of(services, space)]
+    found = [x for owner in owners for space in namespaces_of(owner) for x in notifiers_of(services, space)]
     contacts = services.notifiers.contacts([x.name for x in found])
     return OperatedNotifiers(items=[_row(x, contacts.get(x.name, Contact())) for x in found]).answer()
 
@@ -215,7 +215,8 @@ def _found(call: Call[Any, Any]) -> Notifier:
     return known
 
 
-def _of(services: OperateServices, space: str) -> Iterator[Notifier]:
+def notifiers_of(services: OperateServices, space: str) -> Iterator[Notifier]:
+    """Yield the notifiers of a namespace."""
     after = ""
     while True:
         found, after = services.notifiers.page(space, after=after, limit=PAGE)

@@ -25,8 +25,10 @@ from shared.web.routing import Caller, find
 from shared.web.sessions import digest
 
 logger = logs.lines("buttons")
-KEY_ADMINS: Final = frozenset({"create_key", "expire_key", "restrict_key", "rotate_key", "revoke_key"})
-"""Names of routes that change what lets somebody in: for operators with the role of a key admin."""
+KEY_ADMINS: Final = frozenset({"create_key", "expire_key", "restrict_key", "rotate_key", "revoke_key"}) | {
+    *("plan_leaving", "cancel_leaving"),
+}
+"""Names of routes that change what lets somebody in, or plan that an account goes: for key admins."""
 OPERATORS: Final = frozenset({"letters", "redrive", "show_limits", "set_limits"}) | {
     *("create_account", "suspend_account", "unsuspend_account"),
 }

@@ -218,8 +218,10 @@ class Dynamo:
         return [item for items in self.batch_read(wanted).values() for item in items]
 
     def batch_read(self, wanted: Mapping[str, Any]) -> dict[str, list[Item]]:
-        """Return the same by table."""
+        """Return the same by table; DynamoDB refuses a call for no key, so none is made."""
         found: dict[str, list[Item]] = {}
+        if not wanted:
+            return found
         left: Any = wanted
         for n in range(TRIES):
             answer = self.call("batch_get_item", RequestItems=left)

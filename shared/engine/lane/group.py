@@ -21,7 +21,7 @@ from shared.domain.times import Seconds
 from shared.engine.lane.calls import LeaseCalls
 from shared.engine.lane.compose import Composition
 from shared.engine.lane.lease import Lease, ProviderCall, Wanted
-from shared.engine.lane.send import GLANCE, GLANCE_SLOTS, GRACE, MARGIN, Sender
+from shared.engine.lane.send import GRACE, MARGIN, Sender
 from shared.engine.lane.start import PointerResult
 from shared.engine.lane.window import LOOK, WindowCalls
 from shared.engine.pool import Pending, Pool, SideBySide
@@ -271,7 +271,7 @@ class GroupSender(Sender):
         if not members:
             return
         rate = self._pace(members[0].lease)
-        self._glance(max(GLANCE, GLANCE_SLOTS * rate.spacing), self._chance)
+        self._glance(self._every(rate), self._chance)
         slots = self._reserve_together(group, members, rate)
         if slots is None:
             return

@@ -41,6 +41,8 @@ GRACE: Final = 0.5
 GLANCE: Final = 1.0
 """Seconds between two looks for leases of workers that have died; in a slow lane those of `GLANCE_SLOTS` (ADR 205)."""
 GLANCE_SLOTS: Final = 150
+FEW_LEASES: Final = 8
+"""Leases of a lane with two workers of each kind. The workers of one with more look less often, each for the others."""
 RENEWAL: Final = 2.0
 """Seconds before its end at which a lease that waits for answers is prolonged."""
 MARGIN: Final = 3.0
@@ -241,7 +243,7 @@ class Sender:
         last, began = deadline - MARGIN, self._clock.now()
         while True:
             full = self._pace(lease)
-            self._glance(max(GLANCE, GLANCE_SLOTS * full.spacing), self._chance)
+            self._glance(self._every(full), self._chance)
             windows.wait(most=full.room)
             if self._is_full(lease):
                 return
@@ -451,6 +453,10 @@ class Sender:
                 reason = ProviderEventKind.COMPLAINED.value
                 self._records.suppress(lease.job.account, key, reason, now, job=lease.job.id, channel=lease.job.channel)
         lease.unwanted.clear()
+
+    def _every(self, rate: Pace) -> Seconds:
+        """Return how often a worker looks for dead ones: all of a lane look as often as those of a lane of few."""
+        return max(GLANCE, GLANCE_SLOTS * rate.spacing) * max(1, self._leases / FEW_LEASES)
 
     def _pace(self, lease: Lease) -> Pace:
         """Return the pace of the lease's calls.

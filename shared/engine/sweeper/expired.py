@@ -8,7 +8,7 @@ finds the same leases and more; this is only sooner. Source: docs/protocol.md, "
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from shared import contracts
@@ -102,7 +102,7 @@ class ExpiredLeases:
         taken: dict[tuple[str, str], set[int]] = {}
         faults: list[Exception] = []
         found = self._hints.read(self._credentials())
-        hints = Counter(credential for credential, _ in found)
+        hints = _crowds(found)
         for credential, hint in found:
             since = over.get((credential, hint))
             try:
@@ -150,9 +150,9 @@ class ExpiredLeases:
 
         Args:
             since: when it was seen that the lease has ended, in Unix seconds.
-            crowded: whether the credential has many hints.
+            crowded: whether the credential has many hints. Those about groups take no room from others.
         """
-        if crowded or self._clock.now() - since >= KEPT:
+        if (crowded and not hint.group) or self._clock.now() - since >= KEPT:
             self._hints.forget(credential, hint)
         else:
             self._over[credential, hint] = since
@@ -169,6 +169,11 @@ class ExpiredLeases:
             return False
         job = self._records.job(hint.job)
         return job is not None and self._recovery.take_over(job, ledger, chance) is not None
+
+
+def _crowds(found: Iterable[tuple[str, LeaseHint]]) -> Counter[str]:
+    """Return how many hints of each credential take room from others: those about groups do not."""
+    return Counter(credential for credential, hint in found if not hint.group)
 
 
 def _may_point(job: Job, now: Millis, taken: int) -> bool:

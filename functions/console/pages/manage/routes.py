@@ -5,18 +5,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.pages.asking import MAX_REASON, Question, ask
 from functions.console.pages.offering import offer, offered
-from functions.console.pages.pressing import buttons_of, press
+from functions.console.pages.pressing import buttons_of, may_press, press
 from functions.console.screen import Denial, PageRoute, absent, leave_for, redirect
 from shared.domain.accounts import Account, new_account_id
 from shared.domain.spending.limits import MEASURES, PRICE
+from shared.domain.times import DAY_MS
 from shared.web.http import Answer
 
 USE: Final = "posthaste account 1"
 SECTION: Final = "Manage"
 NONE: Final = "none"
+MOST_DAYS: Final = 366
 _WHOLE: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 _AMOUNT: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?", re.ASCII)
 _COUNTRY: Final = re.compile(r"[A-Z]{2}")
@@ -42,7 +45,12 @@ class LimitField:
 def ask_to_manage(call: ConsoleCall) -> Answer:
     """Show an account to operators, with its limits in a form."""
     limits = press(call, "GET", "/accounts/limits", {"account": call.account})
-    context = {"found": _account(call), "rows": _fields(limits), "countries": " ".join(limits["countries"])}
+    context = {
+        "found": _account(call),
+        "rows": _fields(limits),
+        "countries": " ".join(limits["countries"]),
+        "plans": may_press(call, key_admin=True),
+    }
     return call.services.pages.page(call, "manage/manage.html", context)
 
 
@@ -108,6 +116,35 @@ def unsuspend(call: ConsoleCall) -> Answer:
     return leave_for(call, "manage")
 
 
+def ask_to_plan(call: ConsoleCall) -> Answer:
+    """Ask from when on an account may be deleted."""
+    return call.services.pages.page(call, "manage/leave.html", {"found": _account(call), "most": MOST_DAYS})
+
+
+def plan(call: ConsoleCall) -> Answer:
+    """Plan that an account is deleted. The command does it then."""
+    days = lists.number(call.form.get("days", ""), len(str(MOST_DAYS)))
+    if not days or days > MOST_DAYS:
+        raise Denial(422, "This is no number of days", f"Type a whole number from 1 to {MOST_DAYS}.")
+    at = call.services.now + days * DAY_MS
+    press(call, "POST", "/erase/accounts/plan", {"account": call.account, "at": at})
+    return leave_for(call, "manage")
+
+
+def ask_to_keep(call: ConsoleCall) -> Answer:
+    """Ask whether an account is to stay."""
+    found = _account(call)
+    what = "The plan to delete it is forgotten."
+    title = f"Keep {found.name}?"
+    return ask(call, Question(SECTION, title, None, what, "Keep it", f"{call.account}/manage", danger=False))
+
+
+def keep(call: ConsoleCall) -> Answer:
+    """Let an account stay whose deletion was planned."""
+    press(call, "POST", "/erase/accounts/cancel", {"account": call.account})
+    return leave_for(call, "manage")
+
+
 def _account(call: ConsoleCall) -> Account:
     buttons_of(call)
     found = call.services.accounts.get(call.account)
@@ -160,4 +197,13 @@ ROUTES: Final = (
     PageRoute("POST", "/console/{account}/suspend", "suspend an account", suspend, operators=True),
     PageRoute("GET", "/console/{account}/unsuspend", "ask to end a suspension", ask_to_unsuspend, operators=True),
     PageRoute("POST", "/console/{account}/unsuspend", "end a suspension", unsuspend, operators=True),
+    *(
+        PageRoute(method, f"/console/{{account}}/{path}", name, handler, operators=True, key_admins=True)
+        for method, path, name, handler in (
+            ("GET", "leave", "ask to plan a deletion", ask_to_plan),
+            ("POST", "leave", "plan a deletion", plan),
+            ("GET", "keep", "ask to keep an account", ask_to_keep),
+            ("POST", "keep", "keep an account", keep),
+        )
+    ),
 )

@@ -30,7 +30,7 @@ from shared.domain.accounts import (
     new_account_id,
     sender_of,
 )
-from shared.domain.audit import SYSTEM, Act, audited, masked
+from shared.domain.audit import SYSTEM, Act, Event, audited, masked
 from shared.domain.namespaces import is_team, namespace, owner
 from shared.domain.spending.limits import Rules
 from shared.ports import Clock, Retriable
@@ -214,6 +214,74 @@ class Accounts(ApiKeys):
         update = self._control(account, "SET resumed_at = :now REMOVE suspended, suspended_at", "attribute_exists")
         update["Update"]["ExpressionAttributeValues"] = {":now": n(now)}
         if self._together([self._exists(account), update], event):
+            return True
+        self._require(account)
+        return False
+
+    def plan_leaving(self, account: str, at: int, *, by: str = SYSTEM) -> bool:
+        """Note from when on an account may be deleted; False if its deletion has begun.
+
+        Args:
+            at: Unix milliseconds.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        event = audited(account, self._now(), account, Act.LEAVING_PLANNED, by, {"at": at})
+        set_at: Item = {"ExpressionAttributeValues": {":at": n(at)}, "UpdateExpression": "SET leaves_at = :at"}
+        return self._leave(account, "attribute_exists(pk) AND attribute_not_exists(leaving)", set_at, event)
+
+    def cancel_leaving(self, account: str, *, by: str = SYSTEM) -> bool:
+        """Forget from when on an account may be deleted; False if that is not planned, or its deletion has begun.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        event = audited(account, self._now(), account, Act.LEAVING_CANCELLED, by)
+        condition = "attribute_exists(leaves_at) AND attribute_not_exists(leaving)"
+        return self._leave(account, condition, {"UpdateExpression": "REMOVE leaves_at"}, event)
+
+    def begin_leaving(self, account: str, at: int, *, by: str = SYSTEM) -> bool:
+        """Note that an account's deletion begins, which is not cancelled any more; False if the plan is another.
+
+        Args:
+            at: for when it was planned.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        event = audited(account, self._now(), account, Act.ACCOUNT_LEAVING, by)
+        values = {":at": n(at), ":yes": {"BOOL": True}}
+        begin: Item = {"UpdateExpression": "SET leaving = :yes", "ExpressionAttributeValues": values}
+        return self._leave(account, "leaves_at = :at AND attribute_not_exists(leaving)", begin, event)
+
+    def end_leaving(self, account: str, *, by: str = SYSTEM) -> bool:
+        """Forget an account's name and take it off the list. Its id stays, for its audit log; False: it was so.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        now = self._now()
+        profile: Item = {
+            "TableName": self._home,
+            "Key": keys.account(account),
+            "UpdateExpression": "SET deleted_at = :now, #name = :none",
+            "ConditionExpression": "attribute_exists(leaving) AND attribute_not_exists(deleted_at)",
+            "ExpressionAttributeNames": {"#name": "name"},
+            "ExpressionAttributeValues": {":now": n(now), ":none": s("")},
+        }
+        listed = {"TableName": self._home, "Key": keys.accounts(account)}
+        event = audited(account, now, account, Act.ACCOUNT_DELETED, by)
+        if self._together([{"Update": profile}, {"Delete": listed}], event):
+            return True
+        self._require(account)
+        return False
+
+    def _leave(self, account: str, condition: str, change: Item, event: Event) -> bool:
+        """Change the profile and its entry in the list."""
+        both = keys.account(account), keys.accounts(account)
+        there = {"TableName": self._home, "ConditionExpression": condition, **change}
+        if self._together([{"Update": {**there, "Key": key}} for key in both], event):
             return True
         self._require(account)
         return False

@@ -27,4 +27,7 @@ def account_of(account: str, profile: Item, control: Item | None = None) -> Acco
         own="own" in profile,
         quiet=quiet(control or {}),
         channels=frozenset(profile.get("channels", {}).get("SS", ())),
+        leaves_at=number(profile, "leaves_at"),
+        leaving="leaving" in profile,
+        deleted_at=number(profile, "deleted_at"),
     )

@@ -109,7 +109,7 @@ class DynamoPacer:
         self._behind: dict[str, bool] = {}
         self._rates: dict[str, AttributeValue] = {}
         """Credential → the present rate exactly as DynamoDB returned it; a float may differ slightly."""
-        self._notes = Notes(dynamo, table)
+        self._notes = Notes(dynamo, table, clock)
         self._stale: dict[str, str] = {}
         """Credential → a job's clock that is no longer needed."""
         self._over: dict[str, list[str]] = {}

@@ -1,0 +1,174 @@
+"""The modelled DynamoDB refuses and counts as it should, and a short scene of the simulated day keeps what it must."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from benchmarks.scale.cloud import Busy, Function, Processor, QuickLane
+from benchmarks.scale.day import DAY, NIGHT, Run, Scene
+from benchmarks.scale.hot import PEAK
+from benchmarks.scale.page import Shown, chart, markdown
+from benchmarks.scale.table import READS, WRITES, ModelDynamo
+from tests.fakes.clock import FakeClock
+
+KEY = {"pk": {"S": "one"}, "sk": {"S": "1"}}
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def dynamo(clock: FakeClock) -> ModelDynamo:
+    return ModelDynamo(clock, records="records")
+
+
+def code(call: Callable[..., Any], **asked: Any) -> str:
+    with pytest.raises(ClientError) as error:
+        call(**asked)
+    return error.value.response["Error"]["Code"]
+
+
+def test_a_partition_takes_a_thousand_units_a_second(dynamo: ModelDynamo, clock: FakeClock) -> None:
+    large = {**KEY, "data": {"B": b"x" * 300 * 1024}}
+    for n in range(3):
+        dynamo.put_item(TableName="records", Item={**large, "sk": {"S": str(n)}})
+    assert code(dynamo.put_item, TableName="records", Item=large) == "ProvisionedThroughputExceededException"
+    dynamo.put_item(TableName="records", Item={**large, "pk": {"S": "other"}})
+    assert dynamo.used.throttled == {("records", "one"): 1}
+    clock.advance(1)
+    dynamo.put_item(TableName="records", Item=large)
+    assert dynamo.used.writes == 5 * 301
+    assert dynamo.used.busiest["records", "one"][0] == pytest.approx(3 * 301)
+    assert (WRITES, READS) == (1000, 3000)
+
+
+def test_reads_have_a_limit_of_their_own(dynamo: ModelDynamo) -> None:
+    dynamo.put_item(TableName="records", Item={**KEY, "data": {"B": b"x" * 399 * 1024}})
+    wanted: dict[str, Any] = {"TableName": "records", "Key": KEY, "ConsistentRead": True}
+    assert sum(len(dynamo.get_item(**wanted)) for _ in range(29)) == 29
+    assert code(lambda: [dynamo.get_item(**wanted) for _ in range(9)]) == "ProvisionedThroughputExceededException"
+
+
+def test_a_transaction_is_made_whole_or_not_and_says_why(dynamo: ModelDynamo) -> None:
+    dynamo.put_item(TableName="ops", Item=KEY)
+    new = {"Put": {"TableName": "records", "Item": KEY}}
+    there = {"Put": {"TableName": "ops", "Item": KEY, "ConditionExpression": "attribute_not_exists(pk)"}}
+    with pytest.raises(ClientError) as error:
+        dynamo.transact_write_items(TransactItems=[new, there])
+    answer: Any = error.value.response
+    assert [x["Code"] for x in answer["CancellationReasons"]] == ["None", "ConditionalCheckFailed"]
+    assert dynamo.get_item(TableName="records", Key=KEY) == {}
+    before = dynamo.used.writes
+    dynamo.transact_write_items(TransactItems=[new])
+    assert dynamo.used.writes - before == 2
+    assert dynamo.peek("records", KEY) == KEY
+
+
+def test_entries_of_the_index_follow_their_items(dynamo: ModelDynamo) -> None:
+    item = {**KEY, "open_pk": {"S": "slot"}, "open_sk": {"S": "2"}}
+    asked: dict[str, Any] = {
+        "TableName": "records",
+        "IndexName": "open",
+        "KeyConditionExpression": "open_pk = :pk AND open_sk < :end",
+        "ExpressionAttributeValues": {":pk": {"S": "slot"}, ":end": {"S": "5"}},
+    }
+    dynamo.put_item(TableName="records", Item=item)
+    assert dynamo.used.writes == 2
+    assert dynamo.query(**asked)["Items"] == [item]
+    dynamo.update_item(TableName="records", Key=KEY, UpdateExpression="REMOVE open_pk, open_sk")
+    assert dynamo.query(**asked)["Items"] == []
+
+
+def test_a_hiccup_refuses_some_calls(clock: FakeClock) -> None:
+    bad = ModelDynamo(clock, records="records", trouble=lambda _now: True)
+    refused = 0
+    for _ in range(200):
+        try:
+            bad.get_item(TableName="records", Key=KEY)
+        except ClientError:
+            refused += 1
+    assert 30 < refused == bad.used.failed < 90
+
+
+def test_containers_start_cold_and_are_used_again(clock: FakeClock) -> None:
+    function = Function(clock, 2, cold=1.0)
+
+    def work() -> None:
+        with function.invocation():
+            clock.sleep(0.5)
+
+    clock.run(work, work, work)
+    assert (function.invocations, function.starts, function.highest) == (3, 2, 2)
+    assert function.throttled > 0
+    assert function.billed == pytest.approx(2 * 1.5 + 0.5)
+    clock.advance(3600)
+    work()
+    assert function.starts == 3
+
+
+def test_a_processor_does_one_thing_after_the_other_and_waiting_is_billed_once(clock: FakeClock) -> None:
+    processor, busy, begun = Processor(clock), Busy(clock), clock.now()
+
+    def work() -> None:
+        with busy.doing():
+            processor.use(1)
+            clock.sleep(0.5)
+
+    clock.run(work, work)
+    assert clock.now() - begun == busy.seconds == pytest.approx(2.5)
+
+
+def test_a_quick_lane_keeps_its_queues_apart(clock: FakeClock) -> None:
+    lane = QuickLane(clock)
+    lane.send(["bulk"])
+    lane.send(["small", "later"], express=True, delay=0)
+    assert (lane.depth(express=True).waiting, lane.depth(express=False).waiting) == (2, 1)
+    message = lane.receive(express=True)
+    assert message is not None
+    assert message.body == "small"
+    lane.restore(message, clock.now())
+    found = [m for m in (lane.receive() for _ in range(4)) if m is not None]
+    assert sorted(m.body for m in found) == ["bulk", "later", "small"]
+    for m in found:
+        lane.delete(m)
+    assert lane.is_empty()
+
+
+def test_the_scenes_are_those_of_the_goal() -> None:
+    busiest = DAY["busiest"]
+    assert busiest.messages(1) == pytest.approx(100e6 / 86_400 * 5 * 0.1928, rel=0.001)
+    assert DAY["night"].messages(1) == pytest.approx(busiest.messages(1) * NIGHT / PEAK)
+    assert DAY["hour"].down == {90: (300, 3900)}
+    assert DAY["hiccup"].hiccup == (60, 360)
+
+
+@pytest.mark.slow
+@pytest.mark.promise(2)
+@pytest.mark.promise(3)
+def test_a_short_scene_sends_each_message_once_within_its_rates_although_a_provider_fails() -> None:
+    scene = Scene("short", "Two credentials, one of which fails.", (60, 61), PEAK, 40, down={60: (10, 25)})
+    found = Run(scene).run()
+    assert (found.twice, found.left) == (0, 0)
+    assert found.worst <= 100
+    assert found.messages > 300
+    waits = sum(map(len, found.waits.values()))
+    assert found.messages / 2 < waits < found.messages, "those of the first quarter are left out"
+    assert found.quantile("single", 0.95) < 10, "the provider fails for fifteen seconds"
+    assert sum(found.throttled.values()) == 0
+    assert found.swept[0] == found.swept[1] > 0
+    assert 1 < found.cost < 30
+    shown = Shown.of(found)
+    assert Shown(**shown.document()) == shown
+    assert shown.name in markdown([shown])
+    assert chart(shown).count("\n") > 3
+
+
+@pytest.mark.slow
+def test_a_scene_is_the_same_each_time() -> None:
+    scene = Scene("same", "", (90,), PEAK, 15)
+    one, other = (Shown.of(Run(scene, seed=3).run()) for _ in range(2))
+    assert one == other
