@@ -50,10 +50,7 @@ def checked(given: Mapping[str, Any], now: float, where: str = "") -> Record:
     _check_dates(record, now, where)
     if "preferred_time" in record and read_hours(record["preferred_time"]) is None:
         raise Misused(f"{where}preferred_time is an hour, as 9, or hours, as 9-12")
-    if "reference" in record and not is_label(record["reference"], MAX_REFERENCE):
-        raise Misused(f"{where}reference is a text of one line, up to {MAX_REFERENCE} characters")
-    if not are_tags(record.get(TAGS, [])):
-        raise Misused(f"{where}tags are up to {MAX_TAGS} different texts of one line, up to {MAX_TAG} characters each")
+    _check_names(record, where)
     if len(json.dumps(record)) > MAX_BYTES:
         raise Misused(f"{where}a record has at most {MAX_BYTES:,} bytes")
     return record
@@ -64,6 +61,13 @@ def checked_id(text: str, where: str = "") -> str:
     if unfit([{"id": text}], limit=1):
         raise Misused(f"{where}id is a text of 1 to {MAX_ID} characters")
     return text
+
+
+def _check_names(record: Record, where: str) -> None:
+    if "reference" in record and not is_label(record["reference"], MAX_REFERENCE):
+        raise Misused(f"{where}reference is a text of one line, up to {MAX_REFERENCE} characters")
+    if not are_tags(record.get(TAGS, [])):
+        raise Misused(f"{where}tags are up to {MAX_TAGS} different texts of one line, up to {MAX_TAG} characters each")
 
 
 def _check_dates(record: Record, now: float, where: str) -> None:
@@ -80,10 +84,13 @@ def _check_dates(record: Record, now: float, where: str) -> None:
 def _filled(given: Mapping[str, Any], where: str) -> Record:
     texts = (name for name in FIELDS if name != TAGS and given.get(name) is not None)
     record: Record = {name: _text(given[name], f"{where}{name}") for name in texts}
-    tags = given.get(TAGS) or []
+    return {name: value for name, value in {**record, TAGS: _tags(given.get(TAGS) or [], where)}.items() if value}
+
+
+def _tags(tags: object, where: str) -> list[str]:
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise Misused(f"{where}tags are a list of texts")
-    return {name: value for name, value in {**record, TAGS: tags}.items() if value}
+    return tags
 
 
 def _text(value: object, name: str) -> str:

@@ -17,6 +17,21 @@ from tests.console.console import Console
 
 
 @pytest.mark.slow
+def test_the_column_of_the_recipients_can_be_named(console: Console) -> None:
+    console.member(role=Role.SENDER)
+    rows = "Kontakt,name\r\na@example.org,Ann\r\n"
+    campaign = made(console)
+    there = f"/{console.account}/campaigns/{campaign}/paste"
+    for column, fits in (("", False), ("Telefon", False), (" kontakt ", True)):
+        assert console.post(there, rows=rows, column=column).status == 303
+        console.api.lists.read()
+        page = console.shown(f"/campaigns/{campaign}")
+        assert ("The list cannot be used" in page, "1 message to send" in page or "Will be sent" in page) == (
+            not fits,
+            fits,
+        )
+
+
 def test_an_account_without_campaigns_says_what_to_do_first(console: Console) -> None:
     console.member(role=Role.SENDER)
     page = console.shown("/campaigns")

@@ -207,12 +207,13 @@ function uploader(zone) {
     const csrf = zone.dataset.csrf;
     try {
       const duplicates = part("keep").checked ? "keep" : "drop";
+      const column = part("column").value;
       const hidden_rows = part("hidden-rows").checked ? "keep" : "drop";
       const { encoding: likely, question, found } = await oddities(file);
       const encoding = question ? await encodingOf(likely, question, found || [], signal) : likely;
       const sheet = await sheetOf(file, signal);
       const sha256 = await hashOf(file);
-      const place = await ask(zone.dataset.begin, { csrf, file: file.name, size: file.size, duplicates, hidden_rows, encoding, sheet, sha256 }, signal);
+      const place = await ask(zone.dataset.begin, { csrf, file: file.name, size: file.size, duplicates, column, hidden_rows, encoding, sheet, sha256 }, signal);
       if (place.before) await agreed(place.before, signal);
       const etag = await put(place, file, meter, signal);
       part("upload-stop").hidden = true; // from here on the list is taken

@@ -36,6 +36,8 @@ DOWNLOADED: Final = 20_000
 CODE: Final = "application/json"
 MAX_SHEET: Final = 255
 """Characters of the name of a sheet, as in the API."""
+MAX_COLUMN: Final = 100
+"""Characters of a column\'s name."""
 _SIZE: Final = re.compile("[0-9]{1,10}")
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 
@@ -103,6 +105,7 @@ def _rules(call: ConsoleCall, campaign: Campaign) -> ListRules:
     return ListRules(
         region=account.region if account else "",
         drop_duplicates=drop,
+        column=call.form.get("column", "").strip()[:MAX_COLUMN],
         keep_hidden=call.form.get("hidden_rows", "") == "keep",
         sheet=call.form.get("sheet", "")[:MAX_SHEET],
         encoding=encoding if encoding in ENCODINGS else "",

@@ -438,11 +438,15 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         for apart, x in zip(first, ends, strict=True):
             if x.detail is not None and apart.detail is None:  # of an earlier lease there may be one in the item
                 self.put_detail(x.detail)
-        inside = [x if folding.has_room(x) else replace(x, words=None) for x in first]
-        for apart, x in zip(inside, first, strict=True):
-            if x.words is not None and apart.words is None:
-                self.put_feedback(x.words)
+        inside = list(map(self._with_room, first))
         return folding.end_jobs(self._db, self._tables, inside, finish=finish, archive=self._archive)
+
+    def _with_room(self, x: JobEnd) -> JobEnd:
+        """Return an end whose words the job's item has room for; else they are stored now, by themselves."""
+        if x.words is None or folding.has_room(x):
+            return x
+        self.put_feedback(x.words)
+        return replace(x, words=None)
 
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
         return folding.fold_all(self._db, self._tables, ledgers, job)
