@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.accounts import first_accounts
     from shared.adapters.dynamo.campaigns import campaigns, templates, uploads
     from shared.adapters.dynamo.credentials import known, lease_hints
-    from shared.adapters.dynamo.jobs import bookmarks, bouncing, exports, scheduled, search_pages
+    from shared.adapters.dynamo.jobs import bookmarks, bouncing, exports, scheduled
     from shared.adapters.dynamo.notices import inboxes, notifiers
+    from shared.adapters.dynamo.searching import search_pages
     from shared.adapters.s3 import files, multipart
     from shared.engine import pool
     from shared.engine.intake import accept, schedules
@@ -35,7 +36,7 @@ else:
     known, lease_hints = lazy("shared.adapters.dynamo.credentials", "known", "lease_hints")
     bookmarks, bouncing = lazy("shared.adapters.dynamo.jobs", "bookmarks", "bouncing")
     exports, scheduled = lazy("shared.adapters.dynamo.jobs", "exports", "scheduled")
-    (search_pages,) = lazy("shared.adapters.dynamo.jobs", "search_pages")
+    (search_pages,) = lazy("shared.adapters.dynamo.searching", "search_pages")
     inboxes, notifiers = lazy("shared.adapters.dynamo.notices", "inboxes", "notifiers")
     files, multipart = lazy("shared.adapters.s3", "files", "multipart")
     (pool,) = lazy("shared.engine", "pool")

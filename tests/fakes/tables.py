@@ -24,7 +24,7 @@ from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.dynamo.jobs.scheduled import DynamoAgenda
-from shared.adapters.dynamo.jobs.search_pages import DynamoSearchPages
+from shared.adapters.dynamo.searching.search_pages import DynamoSearchPages
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION, MIN_RATE
 from shared.domain.audit import SYSTEM
 from shared.domain.ids import is_small

@@ -13,8 +13,9 @@ from shared.adapters.dynamo.campaigns.campaign_codec import (
     upload_update,
 )
 from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
-from shared.adapters.dynamo.jobs import contents, folding, search_pages
+from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
+from shared.adapters.dynamo.searching import search_pages
 from shared.adapters.dynamo.versioned import Versioned
 from shared.domain.audit import Event
 from shared.domain.campaigns.approval import ApprovalPolicy

@@ -8,7 +8,7 @@ from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import ledger_item, n, s
-from shared.adapters.dynamo.jobs import search_pages
+from shared.adapters.dynamo.searching import search_pages
 from shared.adapters.dynamo.versioned import Versioned
 from shared.contracts import INDEX_MINE, INDEX_OPEN
 from shared.domain.audit import Event

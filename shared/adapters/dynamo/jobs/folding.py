@@ -7,10 +7,11 @@ from dataclasses import replace
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
-from shared.adapters.dynamo.jobs import contents, ledger_writes, search_pages
+from shared.adapters.dynamo.jobs import contents, ledger_writes
 from shared.adapters.dynamo.jobs.ledger_writes import JobTables, replaced, together
 from shared.adapters.dynamo.jobs.sizes import item_size
 from shared.adapters.dynamo.jobs.transitions import PLACED, UNHEARD, place
+from shared.adapters.dynamo.searching import search_pages
 from shared.domain.campaigns.bounce_guard import singles_of
 from shared.domain.content.content import Content
 from shared.domain.ids import is_small

@@ -8,11 +8,12 @@ from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
 from shared.adapters.dynamo.codec import n
 from shared.adapters.dynamo.credentials.switches import Unpaused
-from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, search_pages, transitions
+from shared.adapters.dynamo.jobs import contents, folding, ledger_writes, reservation, transitions
 from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.jobs.sizes import WRITE_UNIT, item_size
 from shared.adapters.dynamo.recipients import watermarks
 from shared.adapters.dynamo.recipients.suppressing import SuppressionWrites
+from shared.adapters.dynamo.searching import search_pages
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
 from shared.domain.hooks.endpoint import DEPLOYMENT
