@@ -44,6 +44,8 @@ DELETE: Final = ("s3:DeleteObject", "s3:DeleteObjectVersion")
 """A file with all its versions."""
 JOBS: Final = ("J#*",)
 """Partitions of `records` with jobs, their content and recipients, and of `ops` with their ledgers."""
+SEARCHED: Final = ("A#*#FIND",)
+"""Partitions of `records` with the pages that searches read."""
 HOOK_GATHERED: Final = ("HC#*", "HQ#*", "HT#*", "HW#*")
 """Partitions of `records` with what was handed on, deliveries that wait, and endpoints' work."""
 HOOK_CALLED: Final = ("HE#*", "HL#*", "HQ#*", "HW#*")
@@ -140,6 +142,7 @@ class Grants(Arns):
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
         serve.allow(*READ, *CHANGE, on=tables)
         serve.allow("dynamodb:BatchWriteItem", on=tables, partitions=JOBS)
+        serve.allow("dynamodb:BatchWriteItem", on=tables[:1], partitions=SEARCHED)
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         serve.allow("dynamodb:Scan", on=self._indexes(contracts.INDEX_OPEN))
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
@@ -344,6 +347,7 @@ class Grants(Arns):
         ingest.allow(*CONSUME, on=[queue])
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
         ingest.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
+        self._read_limits(ingest)  # and whether they keep pages for searches
         self._name(ingest)
         ingest.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(UPLOADS))
         ingest.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])

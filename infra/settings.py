@@ -71,7 +71,7 @@ class ApiDomain:
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class TableCapacity:
     """The provisioned capacity of the table `records`, in units a second.
 
     Attributes:
@@ -129,7 +129,7 @@ class DeploymentSettings:
     bytecode: bool = True
     console: ConsoleSettings | None = None
     domain: ApiDomain | None = None
-    capacity: Capacity | None = None
+    capacity: TableCapacity | None = None
 
     @property
     def stage(self) -> str:
@@ -260,12 +260,12 @@ def read(
     return deployment
 
 
-def _capacity(parsed: CapacityFields | None) -> Capacity | None:
+def _capacity(parsed: CapacityFields | None) -> TableCapacity | None:
     """Return the capacity of the table `records`; None: on demand."""
     if parsed is None:
         return None
     (write, writes), (read, reads) = parsed.writes, parsed.reads
-    return Capacity((write, writes), (read, reads), parsed.use)
+    return TableCapacity((write, writes), (read, reads), parsed.use)
 
 
 def _check_local(parsed: Posthaste) -> None:

@@ -145,7 +145,6 @@ class PosthasteStack(Stack):
                 dispatch=dispatch,
                 hooks=hooks,
                 api=api,
-                webhooks=webhooks,
                 storage=storage,
             )
         grants.refuse_old_places(

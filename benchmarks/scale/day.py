@@ -531,13 +531,14 @@ class Run:
 
     def _dollars(self) -> Mapping[str, float]:
         """Return what a million messages cost, by this scene's units, seconds and requests."""
-        out, used, events = cost.Bill("", self._counted), self.dynamo.used, sum(self._taken.values())
+        out = cost.Bill(self.scene.name, cost.Way.POSTS, messages=self._counted)
+        used, events = self.dynamo.used, sum(self._taken.values())
         out.add("DynamoDB", used.writes * prices.WRITE_UNIT + used.reads * prices.READ_UNIT)
         posts = len(self._accepted) + self._refused
         cost.requested(out, posts)
         cost.function(out, posts, 0, cost.API_GB, self.api.billed, lines=cost.API_LINES)
         sent = sum(x.seconds for x in self._busy)
-        cost.function(out, self._groups + self._pointers, 0, cost.SENDER_GB, sent)
+        cost.function(out, self._groups + self._pointers, 0, cost.SENDER_GB[cost.RATE], sent)
         pointers = sum(x.requests for x in self.world.lanes.values())  # type: ignore[attr-defined]
         received = 2 * (self._groups + self._pointers)
         out.add("SQS", (pointers + received) * (prices.SQS_REQUEST + prices.SQS_FAIR))

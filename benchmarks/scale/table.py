@@ -16,7 +16,8 @@ from botocore.exceptions import ClientError
 
 from benchmarks.aws.tables import Item, Refused, Tables, holds
 from benchmarks.rig.meter import RECORDS_INDICES, Partition
-from benchmarks.rig.sizes import KB, READ_UNIT, TRANSACTION, item_size
+from benchmarks.rig.sizes import KB, READ_UNIT, TRANSACTION
+from shared.adapters.dynamo.jobs.sizes import item_size
 from shared.contracts import INDEX_OPEN
 from shared.domain.times import Seconds
 from tests.fakes.clock import FakeClock

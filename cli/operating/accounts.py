@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -205,6 +205,21 @@ def set_quiet(
         say(f"{owner} sends nothing by {channel} from {text}, but for what is urgent")
     else:
         say(f"{owner} has no quiet hours for {channel}")
+
+
+@account_app.command("search")
+def set_search(
+    ctx: typer.Context,
+    account: Account,
+    wanted: Annotated[Literal["on", "off"], typer.Argument(metavar="on|off")],
+    stage: Stage = "",
+    aws: Aws = False,
+    json: Json = False,
+) -> None:
+    """Keep pages for searches of an account's messages, or none. Without them a search reads the account's jobs."""
+    done = _changed(ctx, stage, "search", account, aws=aws, on=wanted == "on")
+    kept = "keeps pages for searches" if done["search"] else "keeps no pages for searches, which read its jobs instead"
+    emit_or_say(done, json=json, text=f"within a minute {done['account_id']} {kept}")
 
 
 @account_app.command("open")

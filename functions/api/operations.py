@@ -20,6 +20,7 @@ from functions.api.hooks import routes as hooks
 from functions.api.jobs import exports, logs, schedules
 from functions.api.jobs import routes as jobs
 from functions.api.mails import routes as mails
+from functions.api.messages import routes as found
 from functions.api.notices import messages
 from functions.api.notices import routes as notices
 from functions.api.notifiers import routes as notifiers
@@ -39,6 +40,7 @@ _ALL: Final[tuple[Operation, ...]] = (
     *approvals.ROUTES,
     *templates.ROUTES,
     *jobs.ROUTES,
+    *found.ROUTES,
     *exports.ROUTES,
     *campaign_exports.ROUTES,
     *schedules.ROUTES,

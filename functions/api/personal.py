@@ -15,6 +15,7 @@ EXPORTS: Final = frozenset({"exportBatch", "exportJob", "exportCampaign"})
 """Operations that lead to a file with all recipients of what their path names."""
 PERSONAL: Final = frozenset(
     {
+        "listMessages",
         *("listBatchLogs", "getBatchLog", "listJobLogs", "getJobLog", "listCampaignMessages", "previewCampaign"),
         *("getUpload", "listSuppressions", "getSuppression", "listGuests", "getGuest", "listTexts"),
         *("listMails", "getMail", "getPendingDeliveries", "listHookDeliveries", "getHookDelivery"),

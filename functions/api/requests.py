@@ -363,17 +363,18 @@ class SuppressionQuery(Paging, ScopeQuery):
     """A page of one of the lists."""
 
 
-def _commas(value: Any) -> Any:
+def commas(value: Any) -> Any:
+    """Return a text as its parts between commas."""
     return value.split(",") if isinstance(value, str) else value
 
 
 class LogQuery(Paging):
     """Which lines of a log."""
 
-    state: Annotated[list[MessageState] | None, BeforeValidator(_commas)] = Field(
+    state: Annotated[list[MessageState] | None, BeforeValidator(commas)] = Field(
         None, description="Fine states, separated by commas. A page may be short and still carry a cursor."
     )
-    status: Annotated[list[Status] | None, BeforeValidator(_commas)] = Field(
+    status: Annotated[list[Status] | None, BeforeValidator(commas)] = Field(
         None, description="Narrow words, separated by commas."
     )
     recipient: str | None = Field(None, min_length=1, max_length=998, description="One recipient's address.")
@@ -397,6 +398,6 @@ class StatsQuery(Query):
 
     from_: Day | None = Field(None, alias="from", description="First UTC day; by default 29 days before the last.")
     to: Day | None = Field(None, description="Last UTC day, included; by default today.")
-    by: Annotated[list[Literal["channel", "provider"]] | None, BeforeValidator(_commas)] = Field(
+    by: Annotated[list[Literal["channel", "provider"]] | None, BeforeValidator(commas)] = Field(
         None, description="Adds figures per channel, per provider or both, separated by commas."
     )

@@ -1,6 +1,7 @@
 """The API's services, built once per process."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +30,7 @@ from shared.engine.jobs.progress import ProgressReader
 from shared.engine.jobs.rescheduling import Rescheduler
 from shared.engine.reports.export import ExportService
 from shared.engine.reports.message_log import MessageLog
+from shared.engine.reports.search import WAVE, MessageSearch
 from shared.engine.spender import Spender
 from shared.frozen import dataclass
 from shared.ports import Acceptances, Clock, Dns, Files, Journal, Links, Records, Senders, Texts
@@ -90,6 +92,7 @@ class ApiServices:
     exports: ExportService
     files: Files
     logs: MessageLog
+    search: MessageSearch
     progress: ProgressReader
     logins: Logins
     """Notifiers that make requests."""
@@ -133,6 +136,7 @@ def build(deployment: Deployment) -> ApiServices:
     )
     senders = ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock)
     credentials = CredentialStates(client, deployment.ops_table, clock)
+    listing = Listing(client, table, clock)
     return ApiServices(
         settings=deployment.settings,
         clock=clock,
@@ -148,7 +152,7 @@ def build(deployment: Deployment) -> ApiServices:
         address=deployment.address,
         journal=DynamoJournal(deployment.dynamo, table),
         stats=Stats(client, table, clock),
-        listing=Listing(client, table, clock),
+        listing=listing,
         answers=IdempotentReplies(client, table, clock),
         credentials=credentials,
         records=records,
@@ -178,6 +182,7 @@ def build(deployment: Deployment) -> ApiServices:
         exports=deployment.export_service,
         files=deployment.files,
         logs=deployment.logs,
+        search=deployment.search_in(listing, ThreadPoolExecutor(WAVE, "reads").map),
         progress=ProgressReader(
             records=records,
             logs=deployment.logs,

@@ -9,6 +9,7 @@ TAGS: Final[Mapping[str, str]] = {
     "Approvals": "Lists that wait until another key or person approves them.",
     "Templates": "Messages that are kept for many campaigns, with all their versions.",
     "Jobs": "Each call and each list makes a job: figures, messages, stop, resume, retry and export.",
+    "Messages": "Messages of all jobs, by recipient, reference, tag, day, state or credential.",
     "Schedules": "Jobs that wait for their time.",
     "Events": "Events that collect in windows. When a window closes, people get a digest.",
     "Digest policies": "For which events people get digests, how often, and how a digest looks.",

@@ -26,6 +26,7 @@ from shared.engine.jobs.control import JobControl
 from shared.engine.jobs.progress import ProgressReader
 from shared.engine.jobs.rescheduling import Rescheduler
 from shared.engine.reports.message_log import MessageLog
+from shared.engine.reports.search import MessageSearch
 from shared.frozen import dataclass
 from shared.lazy import lazy
 from shared.ports import Clock, Records
@@ -68,6 +69,7 @@ class ConsoleServices:
     records: Records
     logs: MessageLog
     listing: Listing
+    search: MessageSearch
     stats: Stats
     credentials: CredentialStates
     progress: ProgressReader
@@ -106,6 +108,7 @@ def build(deployment: Deployment) -> ConsoleServices:
     own = Consoling(deployment)
     assets = Assets()
     credentials = CredentialStates(client, deployment.ops_table, clock)
+    listing, reads = Listing(client, table, clock), ThreadPoolExecutor(READS, "reads")
     accounts = Accounts(
         client,
         table,
@@ -126,7 +129,8 @@ def build(deployment: Deployment) -> ConsoleServices:
         accounts=accounts,
         records=deployment.records,
         logs=deployment.logs,
-        listing=Listing(client, table, clock),
+        listing=listing,
+        search=deployment.search_in(listing, reads.map),
         stats=Stats(client, table, clock),
         credentials=credentials,
         progress=ProgressReader(
@@ -142,7 +146,7 @@ def build(deployment: Deployment) -> ConsoleServices:
         buttons=own.buttons,
         links=own.links,
         limits=sign_in_limits(deployment.dynamo, deployment.env[ENV_PEOPLE_TABLE], clock, own.links.keys),
-        reads=ThreadPoolExecutor(READS, "reads"),
+        reads=reads,
         control=deployment.control,
         rescheduler=deployment.rescheduler,
         campaigns=cache(lambda: campaigning.service(deployment, accounts)),

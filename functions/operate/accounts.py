@@ -86,6 +86,12 @@ class QuietChange(AccountBody):
     quiet: str = Field(max_length=100)
 
 
+class SearchChange(AccountBody):
+    """Whether the account keeps pages for searches of its messages."""
+
+    on: bool
+
+
 class AccountRow(OperateView):
     """An account. `own`: a person made it at the console. `channels`: those that an operator opened to it.
 
@@ -101,6 +107,7 @@ class AccountRow(OperateView):
     own: bool
     channels: list[str]
     quiet_hours: dict[str, str]
+    search: bool
     leaves_at: int
 
 
@@ -153,6 +160,13 @@ class AccountQuiet(OperateView):
     account_id: str
     channel: str
     quiet: str | None
+
+
+class AccountSearch(OperateView):
+    """Whether an account keeps pages for searches of its messages."""
+
+    account_id: str
+    search: bool
 
 
 class Moved(OperateView):
@@ -262,6 +276,13 @@ def set_quiet(call: Call[Nothing, QuietChange]) -> Answer:
     return AccountQuiet(account_id=whose, channel=channel, quiet=text or None).answer()
 
 
+def set_search(call: Call[Nothing, SearchChange]) -> Answer:
+    """Set whether the account keeps pages for searches of its messages."""
+    whose, on = owner_of(call), call.body.on
+    call.services.accounts.set_search(whose, on=on, by=call.key.id)
+    return AccountSearch(account_id=whose, search=on).answer()
+
+
 def open_channel(call: Call[Nothing, ChannelChange]) -> Answer:
     """Let an account send by a channel without senders."""
     channel = _channel(call.body.channel)
@@ -298,6 +319,7 @@ def _row(x: Account) -> AccountRow:
         own=x.own,
         channels=sorted(x.channels),
         quiet_hours=dict(x.quiet),
+        search=not x.unsearched,
         leaves_at=x.leaves_at,
     )
 
@@ -311,6 +333,7 @@ ROUTES: Final = (
     route("POST", "/accounts/region", "Set the country of its numbers", set_region, AccountRegion, "not_found"),
     route("POST", "/accounts/approval", "Set when its lists wait for approval", set_limit, AccountLimit, "not_found"),
     route("POST", "/accounts/quiet", "Set its quiet hours of a channel", set_quiet, AccountQuiet, "not_found"),
+    route("POST", "/accounts/search", "Set if it keeps pages for searches", set_search, AccountSearch, "not_found"),
     route("POST", "/accounts/open", "Open a channel to an account", open_channel, AccountChannel, "not_found"),
     route("POST", "/accounts/close", "Close a channel to an account", close_channel, AccountChannel, "not_found"),
 )

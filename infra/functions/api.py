@@ -57,6 +57,8 @@ class Api(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         domain = deployment.domain
+        self.posted = webhooks if deployment.settings.webhooks_at_once else None
+        """The function for providers' posts, if it has an address of its own."""
         self.http = HttpApi(
             self,
             "Http",

@@ -1,6 +1,6 @@
 """Alarms to one topic, and the dashboard that answers whether mail is flowing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 from aws_cdk import Annotations, CfnOutput, Duration, RemovalPolicy, Stack
@@ -28,7 +28,6 @@ from infra.functions.api import Api
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
-from infra.functions.webhooks import WebhooksConstruct
 from infra.limits import WIDGET_ALARMS
 from infra.monitoring import alarms, figures
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
@@ -62,7 +61,6 @@ class Monitoring(Construct):
         dispatch: Dispatch,
         hooks: HooksConstruct,
         api: Api,
-        webhooks: WebhooksConstruct,
         storage: Storage,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -73,8 +71,6 @@ class Monitoring(Construct):
         letters = [c.queue for c in self._all(DeadLetters)]
         special = {feedback.work, *hooks.queues, *(lane.work for lane in lanes)}
         others = [c for c in self._all(WorkQueue) if c not in special]
-        functions = self._all(Function)
-        senders = [f for f in functions if isinstance(f.node.scope, LaneConstruct)]
         watches = [
             *alarms.lanes(self._lanes),
             *alarms.queues(feedback.work, others),
@@ -87,9 +83,9 @@ class Monitoring(Construct):
             *alarms.mails(deployment.stage),
             *alarms.hooks(deployment.stage, hooks.queues),
             *alarms.lists(deployment.stage),
-            *alarms.functions(senders, [f for f in functions if f not in senders]),
+            *self._of_functions(),
             *alarms.streams([dispatch.plan, dispatch.log, hooks.gather]),
-            *alarms.api(api.http, webhooks.receive if webhooks.address else None),
+            *alarms.api(api.http, api.posted),
             *alarms.keys(deployment.stage),
             *(alarms.limits(deployment.stage) if deployment.settings.limits else ()),
             *(alarms.table(storage.records) if deployment.capacity else ()),
@@ -98,6 +94,12 @@ class Monitoring(Construct):
         self.alarms = [self._alarm(watch, name) for watch, name in zip(watches, names, strict=True)]
         hooks.hear(names)
         self._dashboard(letters, [feedback.work, *hooks.queues, *others])
+
+    def _of_functions(self) -> Iterable[alarms.Watch]:
+        """Return the watches of all functions, senders apart from others."""
+        functions = self._all(Function)
+        senders = [f for f in functions if isinstance(f.node.scope, LaneConstruct)]
+        return alarms.functions(senders, [f for f in functions if f not in senders])
 
     def _all(self, kind: type[C]) -> list[C]:
         """Return the stack's constructs of a kind."""

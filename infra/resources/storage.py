@@ -22,7 +22,7 @@ from constructs import Construct
 from infra.resources.copies import AuditCopies
 from infra.resources.encryption import customer_key
 from infra.schema import MAX_BACKUPS
-from infra.settings import Capacity, DeploymentSettings
+from infra.settings import DeploymentSettings, TableCapacity
 from shared import contracts
 
 UPLOADS: Final = "uploads/"
@@ -142,7 +142,7 @@ class Storage(Construct):
         key: IKey | None,
         *,
         stream: bool = True,
-        capacity: Capacity | None = None,
+        capacity: TableCapacity | None = None,
     ) -> Table:
         return Table(
             self,
@@ -164,7 +164,7 @@ class Storage(Construct):
         )
 
 
-def _least(capacity: Capacity | None, share: float) -> dict[str, Any]:
+def _least(capacity: TableCapacity | None, share: float) -> dict[str, Any]:
     """Return with what capacity the table or an index begins, of which it takes this share; nothing: on demand."""
     if capacity is None:
         return {}
@@ -172,7 +172,7 @@ def _least(capacity: Capacity | None, share: float) -> dict[str, Any]:
     return {"write_capacity": write, "read_capacity": read}
 
 
-def _scale(table: Table, capacity: Capacity) -> None:
+def _scale(table: Table, capacity: TableCapacity) -> None:
     """Let capacity follow the use, also of each index by itself: one that is full refuses the table's writes."""
     (write, writes), (read, reads) = capacity.writes, capacity.reads
     scaled = [

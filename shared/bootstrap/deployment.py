@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shared.engine.outcome import fold
     from shared.engine.reports import archive, sealing
     from shared.engine.sweeper import dropped
-    from shared.engine.walks import doubts, jobs
+    from shared.engine.walks import beginning, doubts, jobs
 else:
     blobs, copying = lazy("shared.adapters.s3", "blobs", "copies")
     (sealed,) = lazy("shared.adapters.dynamo.accounts", "seals")
@@ -31,7 +31,7 @@ else:
     uploading, walking = lazy("shared.engine", "lists.uploading", "walks")
     archive, dropped = lazy("shared.engine", "reports.archive", "sweeper.dropped")
     (sealing,) = lazy("shared.engine.reports", "sealing")
-    doubts, jobs = lazy("shared.engine.walks", "doubts", "jobs")
+    beginning, doubts, jobs = lazy("shared.engine.walks", "beginning", "doubts", "jobs")
 
 part = PartOf["Deployment"]()
 
@@ -90,12 +90,15 @@ class Deployment(UseCases):
             walking.simple("lists", 5, uploading.Reminder(self.uploads, self.ingest_queue, self.clock).walk),
             walking.Walk("doubts", 10, doubts.Doubts(self.records, self.ledgers, self.clock, self.asking).looks),
         ]
+        walks.append(walking.simple("search", 5, self.search_beginning.walk))
         walks.append(walking.simple("seals", 5, self.sealer.walk))
         if self.archive_after is not None:
             archiver = archive.Archiver(self.records, self.exports, self.export_queue, self.clock, self.archive_after)
             walks.append(walking.simple("archive", 10, archiver.walk))
         return walks
 
+    search_beginning = part(lambda d: beginning.SearchBeginning(d.search_pages, d.bookmarks, d.clock))
+    """Notes since when all jobs come into pages that searches read."""
     seals = part(lambda d: sealed.DynamoSeals(d.dynamo, records=d.records_table, ops=d.ops_table))
     """Seals of audit logs."""
     seal_copies = part(

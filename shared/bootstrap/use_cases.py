@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.credentials import known, lease_hints
     from shared.adapters.dynamo.jobs import bookmarks, bouncing, exports, scheduled
     from shared.adapters.dynamo.notices import inboxes, notifiers
+    from shared.adapters.dynamo.searching import search_pages
     from shared.adapters.s3 import files, multipart
     from shared.engine import pool
     from shared.engine.intake import accept, schedules
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from shared.engine.lists import ingest, uploading
     from shared.engine.notices import take
     from shared.engine.outcome import announcer, fold, track
-    from shared.engine.reports import export, message_log
+    from shared.engine.reports import candidates, export, message_log, search
     from shared.engine.sweeper import expired as leases
     from shared.engine.sweeper import sweep
     from shared.engine.walks import Walk, doubts
@@ -35,6 +36,7 @@ else:
     known, lease_hints = lazy("shared.adapters.dynamo.credentials", "known", "lease_hints")
     bookmarks, bouncing = lazy("shared.adapters.dynamo.jobs", "bookmarks", "bouncing")
     exports, scheduled = lazy("shared.adapters.dynamo.jobs", "exports", "scheduled")
+    (search_pages,) = lazy("shared.adapters.dynamo.searching", "search_pages")
     inboxes, notifiers = lazy("shared.adapters.dynamo.notices", "inboxes", "notifiers")
     files, multipart = lazy("shared.adapters.s3", "files", "multipart")
     (pool,) = lazy("shared.engine", "pool")
@@ -45,7 +47,8 @@ else:
     ingest, uploading = lazy("shared.engine.lists", "ingest", "uploading")
     (take,) = lazy("shared.engine.notices", "take")
     announcer, fold, track = lazy("shared.engine.outcome", "announcer", "fold", "track")
-    export, message_log = lazy("shared.engine.reports", "export", "message_log")
+    candidates, export = lazy("shared.engine.reports", "candidates", "export")
+    message_log, search = lazy("shared.engine.reports", "message_log", "search")
     leases, sweep = lazy("shared.engine.sweeper", "expired", "sweep")
     (doubts,) = lazy("shared.engine.walks", "doubts")
     (registry,) = lazy("shared.providers", "registry")
@@ -254,6 +257,7 @@ class UseCases(Core):
             clock=d.clock,
             turns=d.account_turns,
             lease_margin=float(d.env.get(contracts.ENV_LEASE_MARGIN, ingest.LEASE_MARGIN)),
+            searched=d.spender.searched,
         )
     )
     """Reads uploaded lists."""
@@ -267,6 +271,14 @@ class UseCases(Core):
         )
     )
     """The log of messages: what happened to each."""
+    search_pages = part(lambda d: search_pages.DynamoSearchPages(d.dynamo, d.records_table, d.rules.of))
+    """Pages that searches for messages read."""
+
+    def search_in(self, jobs: "candidates.JobPages", each: "search.Each") -> "search.MessageSearch":
+        """Return what finds messages. `each`: reads jobs side by side."""
+        looked = candidates.Candidates(jobs, self.search_pages, lambda: int(self.clock.now() * 1000))
+        return search.MessageSearch(looked, self.logs, each)
+
     export_service = part(lambda d: export.ExportService(exports=d.exports, queue=d.export_queue, clock=d.clock))
     """Where exports are asked for."""
     exporter = part(
@@ -283,6 +295,9 @@ class UseCases(Core):
     """Makes exports."""
 
     # What walks
+
+    bookmarks = part(lambda d: bookmarks.DynamoBookmarks(d.dynamo, d.ops_table))
+    """How far the sweeper's walks are."""
 
     asking = part(lambda d: doubts.Asking(d.records, d.lanes, d.answers))
     """Has providers asked about messages of unknown fate."""
@@ -307,8 +322,7 @@ class UseCases(Core):
 
     def sweeper_of(self, walks: "Sequence[Walk]") -> "sweep.Sweeper":
         """Return a sweeper that continues these walks where it last stopped."""
-        places = bookmarks.DynamoBookmarks(self.dynamo, self.ops_table)
-        return sweep.Sweeper(walks=walks, bookmarks=places, clock=self.clock, pool=pool.ThreadPool())
+        return sweep.Sweeper(walks=walks, bookmarks=self.bookmarks, clock=self.clock, pool=pool.ThreadPool())
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,7 @@ class Account:
         own: a person made it for themselves, so its channels without senders are closed until an operator opens them.
         channels: those that an operator has opened.
         quiet: channel → the quiet part of each day, as `openings.quiet` reads it.
+        unsearched: it keeps no pages for searches of messages.
         leaves_at: from when on operators may delete it, Unix milliseconds; 0: they have not planned that.
         leaving: its deletion has begun, and is not cancelled any more.
         deleted_at: when it was deleted, Unix milliseconds; 0: it is there.
@@ -125,6 +126,7 @@ class Account:
     own: bool = False
     channels: frozenset[str] = frozenset()
     quiet: Mapping[str, str] = field(default_factory=dict)
+    unsearched: bool = False
     leaves_at: int = 0
     leaving: bool = False
     deleted_at: int = 0

@@ -86,6 +86,7 @@ class Act(StrEnum):
     LIMIT_REACHED = "account.limit_reached"
     BOUNCING = "account.bouncing"
     QUIET_SET = "account.quiet_hours_set"
+    SEARCH_SET = "account.search_set"
     CHANNEL_OPENED = "account.channel_opened"
     CHANNEL_CLOSED = "account.channel_closed"
     KEY_CREATED = "key.created"

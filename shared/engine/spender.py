@@ -40,6 +40,10 @@ class Spender:
         """Return those of some countries to whose numbers an account, or its team space, does not send."""
         return self._rules(owner(account)).barred(countries)
 
+    def searched(self, account: str) -> bool:
+        """Return whether an account, or its team space, keeps pages for searches."""
+        return not self._rules(owner(account)).unsearched
+
     def take(
         self, account: str, channel: str, messages: int, by: str, countries: Mapping[str, int] | None = None
     ) -> Charge | Exceeded | None:

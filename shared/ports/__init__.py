@@ -98,4 +98,5 @@ from shared.ports.records import (
 )
 from shared.ports.schedules import Agenda, Scheduler
 from shared.ports.seals import Seals
+from shared.ports.searching import SearchPages
 from shared.ports.sending import Bookmarks, Breakers, Hints, Holds, Lane, Lanes, Links, Pacer, Queue, Report, Reports

@@ -13,6 +13,7 @@ from shared.web.problems import Problem
 from shared.web.routing import Call
 
 _JOBS: Final = re.compile(r"\d{15}#[0-9a-z]{26}")
+_FOUND: Final = re.compile(r"\d{15}(?:#[0-9a-z]{26})? \d{1,5} \d{1,3}", re.ASCII)
 _SUPPRESSIONS: Final = re.compile(r"\d{15}#[0-9a-f]{64}")
 _EVENTS: Final = re.compile(r"\d{15}#[^#\s]{1,80}#[a-z_]{1,40}\.[a-z_]{1,40}(?:#[0-9a-f]{8})?")
 _NOTIFIERS: Final = re.compile(r"\d{15}#[a-z0-9-]{1,63}")
@@ -26,6 +27,11 @@ _LINES: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
 def jobs(call: Call[Any, Any, Any]) -> str:
     """Return the place in a list of jobs; empty at its beginning."""
     return _unsealed(call, _JOBS)
+
+
+def messages_found(call: Call[Any, Any, Any]) -> str:
+    """Return the place in a search for messages; empty at its beginning."""
+    return _unsealed(call, _FOUND)
 
 
 def notifiers(call: Call[Any, Any, Any]) -> str:

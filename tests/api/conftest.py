@@ -49,6 +49,8 @@ from shared.engine.notices.days import NotifierDays
 from shared.engine.notices.notifiers import NotifierService
 from shared.engine.notices.take import NoticeService
 from shared.engine.notices.updates import UpdateReader
+from shared.engine.reports.candidates import Candidates
+from shared.engine.reports.search import MessageSearch
 from shared.engine.spender import Spender
 from shared.providers.instructing import INSTRUCTING
 from tests.api.hooks import HookRoom, build_hooks
@@ -368,6 +370,8 @@ def build_api(client: Any, clock: FakeClock, *, keyed: bool = False) -> Api:
     mail_services = MailServices(mails, mail_service, moves)
     hooks = build_hooks(functions, records, world.records, clock)
     credentials = CredentialStates(client, tables.ops, clock)
+    listing = Listing(client, records, clock)
+    made[0].search_pages.begin(0)
     services = ApiServices(
         settings=world.settings,
         clock=clock,
@@ -378,7 +382,8 @@ def build_api(client: Any, clock: FakeClock, *, keyed: bool = False) -> Api:
         address=ADDRESS,
         journal=made[0].journal,
         stats=Stats(client, records, clock),
-        listing=Listing(client, records, clock),
+        listing=listing,
+        search=MessageSearch(Candidates(listing, made[0].search_pages, lambda: clock.ms), world.logs),
         answers=IdempotentReplies(client, records, clock),
         credentials=credentials,
         records=world.records,

@@ -80,7 +80,7 @@ TABLE: Final[Mapping[str, Kind]] = {
     "listTexts": Kind.OWN,
     **dict.fromkeys(("listGuests", "getGuest", "putGuest", "deleteGuest"), Kind.ACCOUNT),
     **dict.fromkeys(("listSenders", "createSender", "getSender", "verifySender", "deleteSender"), Kind.ACCOUNT),
-    **dict.fromkeys(("listBatches", "listJobs", "listSchedules"), Kind.JOBS),
+    **dict.fromkeys(("listBatches", "listJobs", "listSchedules", "listMessages"), Kind.JOBS),
     **dict.fromkeys(("getBatch", "stopBatch", "retryBatch", "resumeBatch", "exportBatch"), Kind.JOB),
     **dict.fromkeys(("rescheduleBatch", "rescheduleJob"), Kind.JOB),
     **dict.fromkeys(("listBatchLogs", "getBatchLog", "deleteSchedule", "overrideBatchBounceGuard"), Kind.JOB),

@@ -157,7 +157,7 @@ def test_a_short_scene_sends_each_message_once_within_its_rates_although_a_provi
     assert found.messages > 300
     waits = sum(map(len, found.waits.values()))
     assert found.messages / 2 < waits < found.messages, "those of the first quarter are left out"
-    assert found.quantile("single", 0.5) < 1
+    assert found.quantile("single", 0.95) < 10, "the provider fails for fifteen seconds"
     assert sum(found.throttled.values()) == 0
     assert found.swept[0] == found.swept[1] > 0
     assert 1 < found.cost < 30

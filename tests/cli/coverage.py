@@ -61,6 +61,7 @@ COVERED: Final[dict[str, tuple[str, ...] | str]] = {
     "putTemplate": ("template", "put", "--id", "TEMPLATE"),
     "deleteTemplate": ("template", "delete"),
     "listJobs": BY_JOB,
+    "listMessages": "the console's page of messages searches; the command shows one that is known",
     "getJob": BY_JOB,
     "stopJob": BY_JOB,
     "retryJob": BY_JOB,

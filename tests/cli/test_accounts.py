@@ -43,6 +43,7 @@ def test_a_new_account_has_its_senders_and_appears_in_the_list(run: Run) -> None
         "own": False,
         "channels": [],
         "quiet_hours": {},
+        "search": True,
         "leaves_at": None,
     }
 
@@ -266,6 +267,17 @@ def test_quiet_hours_of_a_channel_are_set_shown_and_taken_back(run: Run, account
     assert "no quiet hours" in run("account", "quiet-hours", account, "voice", "none").out
     assert run("account", "list", "--json").lines[0]["quiet_hours"] == {"sms": night}
     assert "account.quiet_hours_set" in [x["action"] for x in run("audit", account, "--json").lines]
+
+
+def test_pages_for_searches_are_turned_off_and_on(run: Run, account: str) -> None:
+    done = run("account", "search", account, "off", "--json")
+    assert done.json == {"account_id": account, "search": False}
+    assert run("account", "list", "--json").lines[0]["search"] is False
+    assert "keeps pages" in run("account", "search", account, "on").out
+    assert run("account", "list", "--json").lines[0]["search"] is True
+    assert run("account", "search", account, "maybe").code == 2
+    assert run("account", "search", "acc_000000000000", "off").code == 3
+    assert "account.search_set" in [x["action"] for x in run("audit", account, "--json").lines]
 
 
 @pytest.mark.parametrize("command", [("revoke",), ("expire", "12h"), ("rotate",)])

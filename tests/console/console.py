@@ -207,6 +207,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         records=of.records,
         logs=of.logs,
         listing=of.listing,
+        search=of.search,
         stats=of.stats,
         credentials=of.credentials,
         progress=of.progress,

@@ -13,8 +13,9 @@ import pytest
 from functions.console.lists import KINDS
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.codec import n
-from shared.domain.jobs.job import Job
 from shared.domain.people import Role
+from shared.engine.reports.candidates import Candidate, Candidates, Search
+from shared.engine.reports.message_log import Filter
 from shared.engine.reports.search import WAVE, MessageSearch, SearchPlace, Within
 from tests import budgets
 from tests.api.test_notice_status import store
@@ -196,17 +197,19 @@ def test_a_search_reads_small_jobs_side_by_side_and_pages_as_if_it_did_not(conso
     jobs = [console.api.logged(PEOPLE[:1], subject=f"No. {number}") for number in range(12)]
     waves: list[int] = []
 
-    def backwards(call: Callable[[Job], Within], wave: Sequence[Job]) -> Iterable[Within]:
+    def backwards(fn: Callable[[Candidate], Within], wave: Sequence[Candidate]) -> Iterable[Within]:
         waves.append(len(wave))
-        return reversed([call(job) for job in reversed(wave)])
+        return reversed([fn(candidate) for candidate in reversed(wave)])
 
     services = console.services
-    search = MessageSearch(services.listing, services.logs, backwards)
+    pages = console.api.world.stores.search_pages
+    searching = MessageSearch(Candidates(services.listing, pages, lambda: services.now), services.logs, backwards)
+    wanted = Search((console.account,), KINDS, Filter(recipient="p0@example.org"))
     found: list[str] = []
     place: SearchPlace | None = SearchPlace()
     while place is not None:
-        hits, place = search.find((console.account,), KINDS, "p0@example.org", place, limit=5)
-        assert len(hits) <= 5
+        hits, place = searching.find(wanted, place, limit=WAVE)
+        assert len(hits) <= WAVE
         found += [hit.job.id for hit in hits]
     assert found == jobs[::-1]
-    assert waves[0] == WAVE
+    assert waves == [WAVE, 2]

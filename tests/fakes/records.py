@@ -24,6 +24,7 @@ from tests.fakes.grouped import Grouped
 from tests.fakes.journal import FakeJournal
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.open_index import FakeOpenIndex
+from tests.fakes.search_pages import FakeSearchPages
 from tests.fakes.transitions import allowed, written
 
 
@@ -54,6 +55,7 @@ class FakeRecords(FakeOpenIndex):
         self._ledgers = ledgers
         self._breakers = breakers or FakeBreakers()
         self.journal = FakeJournal(tap)
+        self.search_pages = FakeSearchPages(tap)
 
     # Acceptance
 
@@ -77,6 +79,7 @@ class FakeRecords(FakeOpenIndex):
             self.contents[job.id] = content
             for x in ledgers:
                 self._ledgers.store(x)
+            self.search_pages.accepted(job, chunks, ledgers)
 
         def commit() -> Stored | Replay | Mismatch:
             if key is not None:
@@ -193,6 +196,7 @@ class FakeRecords(FakeOpenIndex):
             if job.id in self.jobs:
                 stored = self.jobs[job.id]
                 self.jobs[job.id] = replace(stored, ttl=until, version=stored.version + 1)
+                self.search_pages.keep(stored, until)
 
         self._atomic("keep_job", put)
 
@@ -319,7 +323,12 @@ class FakeRecords(FakeOpenIndex):
     def fold(self, ledger: Ledger, job: Job, *, finish: int | None = None) -> tuple[Ledger, Job | None] | None:
         if rules.fold(ledger) is None:
             return None
-        return self._atomic("fold", lambda: self._fold(ledger, job, finish))
+
+        def make() -> tuple[Ledger, Job | None] | None:
+            self.search_pages.folded([job] if ledger.uncounted else [])
+            return self._fold(ledger, job, finish)
+
+        return self._atomic("fold", make)
 
     def _fold(self, ledger: Ledger, job: Job, finish: int | None) -> tuple[Ledger, Job | None] | None:
         folded = rules.fold(ledger)
@@ -347,6 +356,7 @@ class FakeRecords(FakeOpenIndex):
         self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
     ) -> Mapping[str, tuple[Ledger, Job | None]]:
         def make() -> Mapping[str, tuple[Ledger, Job | None]]:
+            self.search_pages.folded(job for x, job in ledgers if x.uncounted)
             done = {job.id: self._fold(x, job, finish if _ends(x, job) else None) for x, job in ledgers}
             return {name: made for name, made in done.items() if made is not None}
 
@@ -368,7 +378,11 @@ class FakeRecords(FakeOpenIndex):
         return self._atomic("begin", make)
 
     def end_jobs(self, ends: Sequence[JobEnd], finish: Millis) -> set[str]:
-        return self._atomic("end_jobs", lambda: {x.job.id for x in ends if self._end(x, finish)})
+        def make() -> set[str]:
+            self.search_pages.folded(x.job for x in ends if x.held.uncounted)
+            return {x.job.id for x in ends if self._end(x, finish)}
+
+        return self._atomic("end_jobs", make)
 
     def _end(self, x: JobEnd, finish: Millis) -> bool:
         stored, current = self._ledgers.items.get((x.held.job, x.held.chunk)), self.jobs.get(x.job.id)
@@ -400,6 +414,8 @@ class FakeRecords(FakeOpenIndex):
             }
             if moved:
                 return moved
+            if any(x.uncounted for x in ledgers):
+                self.search_pages.folded([job])
             delta = tuple(map(sum, zip(*(d for _, _, d in changes), strict=True)))
             counts, by = add_figures(current.counts, current.by, current.route, delta)
             self.jobs[job.id] = replace(current, counts=counts, by=by, version=current.version + 1)

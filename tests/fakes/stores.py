@@ -20,6 +20,7 @@ from shared.ports import (
     Lists,
     Pacer,
     Records,
+    SearchPages,
 )
 from tests.fakes.bookmarks import FakeBookmarks
 from tests.fakes.bouncing import FakeBouncingDays
@@ -67,6 +68,8 @@ class Stores(Protocol):
     def lists(self) -> Lists: ...
     @property
     def bouncing(self) -> BouncingDays: ...
+    @property
+    def search_pages(self) -> SearchPages: ...
 
     def pause(self, account: str) -> None:
         """Pause an account, or everything if the name is empty."""
@@ -113,6 +116,7 @@ class FakeStores:
         self.breakers = FakeBreakers(self.tap)
         self.bookmarks = FakeBookmarks(self.tap)
         self.records = FakeRecords(self.ledgers, self.tap, self.breakers)
+        self.search_pages = self.records.search_pages
         self.heard = self.records.heard
         self.journal = self.records.journal
         self.acceptances = FakeAcceptances(self.journal, clock, self.tap)

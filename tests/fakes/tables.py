@@ -9,6 +9,7 @@ from moto import mock_aws
 import quick_moto
 from quick_moto import create_table
 from shared.adapters.dynamo import codec, keys
+from shared.adapters.dynamo.accounts.spending import KnownRules
 from shared.adapters.dynamo.audit import DynamoAcceptances, DynamoJournal
 from shared.adapters.dynamo.campaigns.campaigns import DynamoCampaigns
 from shared.adapters.dynamo.client import Dynamo
@@ -23,6 +24,7 @@ from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.ledgers import DynamoLedgers
 from shared.adapters.dynamo.jobs.records import DynamoRecords
 from shared.adapters.dynamo.jobs.scheduled import DynamoAgenda
+from shared.adapters.dynamo.searching.search_pages import DynamoSearchPages
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION, MIN_RATE
 from shared.domain.audit import SYSTEM
 from shared.domain.ids import is_small
@@ -150,6 +152,8 @@ class MotoStores:
         self.acceptances = DynamoAcceptances(self.dynamo, self.tables.records, clock)
         self.lists = DynamoCampaigns(self.dynamo, records=self.tables.records, blobs=self.blobs)
         self.bouncing = DynamoBouncingDays(self.dynamo, self.tables.records)
+        rules = KnownRules(self.dynamo, self.tables.records, clock)
+        self.search_pages = DynamoSearchPages(self.dynamo, self.tables.records, rules.of)
 
     def _updated(self, table: str, key: Any) -> None:
         """Tell the listener of a ledger that was written, as the stream does."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from infra.lint import context, examples, synthesise
-from infra.settings import ROOT, Capacity, SettingsError, providers, read, workers
+from infra.settings import ROOT, SettingsError, TableCapacity, providers, read, workers
 from shared import contracts
 from shared.contracts import Settings
 from tests.infra.conftest import DOMAIN, SETTINGS, deployment
@@ -301,7 +301,7 @@ def test_posts_of_providers_count_among_what_is_reserved() -> None:
 def test_the_capacity_of_the_table_is_for_aws() -> None:
     capacity = {"writes": [100, 4000], "reads": [50, 900]}
     found = read({**SETTINGS, "capacity": capacity}, known=["sendgrid"])
-    assert found.capacity == Capacity((100, 4000), (50, 900), 70)
+    assert found.capacity == TableCapacity((100, 4000), (50, 900), 70)
     assert contracts.Settings.loads(found.settings.dumps()).writes_most == 4000
     with pytest.raises(SettingsError, match="capacity: the local cloud's tables have none"):
         read({**SETTINGS, "capacity": capacity}, target="local", known=["sendgrid"])

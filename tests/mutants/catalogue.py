@@ -29,6 +29,7 @@ from tests.mutants.relay import RELAY
 from tests.mutants.runs import RUNS
 from tests.mutants.schedules import SCHEDULES
 from tests.mutants.seals import SEALS
+from tests.mutants.search import SEARCH
 from tests.mutants.small import SMALL
 from tests.mutants.spool import SPOOL
 from tests.mutants.switches import SWITCHES
@@ -49,6 +50,7 @@ MUTANTS: Final = (
         "tests/engine/test_fairness.py::test_small_jobs_use_the_express_queue_whichever_code_sends_pointers[1-True]",
     ),
     *ONCE,
+    *SEARCH,
     *SMALL,
     *WORDS,
     *SPOOL,

@@ -119,8 +119,8 @@ SMALL: Final = [
         "words that a small job's item has no room for are dropped",
         9,
         _RECORDS,
-        "            if x.words is not None and apart.words is None:\n",
-        "            if False:\n",
+        "        self.put_feedback(x.words)\n",
+        "",
         f"{_CONTRACT}::test_second_words_are_beside_the_first[dynamo]",
     ),
     Mutant(

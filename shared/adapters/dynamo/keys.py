@@ -5,6 +5,7 @@ Table `records` (pk, sk):
 | pattern | key |
 |---|---|
 | a job, its content (if not in its only chunk), one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
+| what a search finds the recipients of a chunk by | `J#job / F#00012` |
 | details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
 | an account's control, request allowances, guests | `A#account / CONTROL`, `BUCKET`, `GUESTS` |
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
@@ -27,6 +28,8 @@ Table `records` (pk, sk):
 | was this request made before? | `I#account / sha256(key)` |
 | an export of a campaign or job; that of a job's archive | `X#id / EXPORT`; `X#archive-job / EXPORT` |
 | is everything paused? | `SYS / CONTROL` |
+| what a search finds jobs by, newest last: pages | `A#account#FIND / created_at#job` or `…#hash` |
+| since when are all jobs in such pages? | `SYS / FINDING` |
 | which names of addresses are stored (`shared.domain.recipients.address_names`)? | `NAMES / STATE` |
 | an account's events for webhooks, oldest first | `A#account#EVENTS` / `at#id#kind` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
@@ -102,6 +105,7 @@ BREAKER: Final = "BREAKER"
 ENDING: Final = "ENDING"
 CHUNK_PREFIX: Final = "C#"
 LEDGER_PREFIX: Final = "L#"
+MARKS_PREFIX: Final = "F#"
 WINDOW_PREFIX: Final = "W#"
 FEEDBACK_PREFIX: Final = "F#"
 VERSION_PREFIX: Final = "V#"
@@ -159,6 +163,24 @@ def ledger_place(name: Key) -> tuple[str, int] | None:
 
 def ledger(job_id: str, number: int) -> Key:
     return key(job_pk(job_id), f"{LEDGER_PREFIX}{number:05d}")
+
+
+def marks(job_id: str, number: int) -> Key:
+    """The marks by which a search finds the recipients of a chunk."""
+    return key(job_pk(job_id), f"{MARKS_PREFIX}{number:05d}")
+
+
+def search_pk(namespace: str) -> str:
+    return f"{account_pk(namespace)}#FIND"
+
+
+def search_page(namespace: str, place: str) -> Key:
+    """A page of jobs that a search reads, by the place of its newest job."""
+    return key(search_pk(namespace), place)
+
+
+def finding() -> Key:
+    return key("SYS", "FINDING")
 
 
 def details_pk(job_id: str, number: int) -> str:

@@ -58,6 +58,11 @@ class Listing:
         jobs = [found[x] for x in wanted if x in found and found[x].namespace in spaces]
         return jobs, places[limit - 1] if len(places) > limit else ""
 
+    def places(self, space: str, kind: str, *, after: After, limit: Limit) -> list[str]:
+        """Return places (`created_at#job`) of jobs of a kind in a namespace, newest first; a moment old."""
+        pk = indices.jobs_pk(space.removesuffix(TEST), kind, test=space.endswith(TEST))
+        return newest(self._db, self._table, pk, after, limit)
+
     def jobs(self, wanted: Sequence[str]) -> dict[str, Job]:
         """Return those of some jobs that are still there, by id: one read per 100, a moment old."""
         items = self._db.batch_get(self._table, [keys.job(x) for x in dict.fromkeys(wanted)], consistent=False)

@@ -124,6 +124,8 @@ class Job:
         created_by: the actor who made it, as the audit log names them; empty if that is not known.
         resumed_by: the actor who last resumed, retried or rescheduled it, likewise.
         charge: what a campaign's job holds of its account's limits (`spending.reserved`); empty: nothing.
+        marks: of a small job, what searches find it by (`searching.marks`); its first fold puts them into a page.
+        unsearched: its account keeps no pages for searches.
         ttl: Unix seconds when the stored items may be removed.
     """
 
@@ -168,6 +170,8 @@ class Job:
     created_by: str = ""
     resumed_by: str = ""
     charge: str = ""
+    marks: bytes = b""
+    unsearched: bool = False
     version: int = 1
 
     @property

@@ -380,12 +380,13 @@ class Ingest:
 
     def _packed(self, rows: list[list[str]], raw: bytes, suspects: list[int]) -> PackedChunk:
         columns, at = len(self._columns), self._at
-        keys = [rows[i][at] if len(rows[i]) == columns else rows[i][columns] or rows[i][at] for i in suspects]
+        each = tuple(row[at] if len(row) == columns else row[columns] or row[at] for row in rows)
+        keys = [each[i] for i in suspects]
         skips = {suspects[place]: code for place, code in self._skips.codes(keys).items()} if keys else {}
         if skips:
             ends = (_trimmed(*[*row[columns:], "", ""][:2], skips.get(i, "")) for i, row in enumerate(rows))
             raw = self._table([[*row[:columns], *end] for row, end in zip(rows, ends, strict=True)])
-        made = PackedChunk(self._number, len(rows), chunks.pack_table(raw), tuple(sorted(skips)))
+        made = PackedChunk(self._number, len(rows), chunks.pack_table(raw), tuple(sorted(skips)), keys=each)
         self._number += 1
         self._accepted += len(rows)
         return made

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, field
 from typing import Any, Final
 
 from shared.domain.jobs.chunks import MAX_RECIPIENTS
@@ -157,7 +157,7 @@ class BadRow:
 class PackedChunk:
     """A chunk ready to be stored. `data` as `chunks.unpack` reads it; `skipped`: indices not to be sent to.
 
-    `zone` and `rows`: as of `Chunk`.
+    `zone` and `rows`: as of `Chunk`. `keys`: its normalised recipients, in order; empty: no search is to find them.
     """
 
     number: int
@@ -166,6 +166,7 @@ class PackedChunk:
     skipped: tuple[int, ...] = ()
     zone: str = ""
     rows: bytes = b""
+    keys: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def digest(self) -> str:

@@ -57,11 +57,14 @@ class Rules:
         limits: its own, which go before the deployment's defaults.
         keys: id of an API key → that key's limits, within its account's.
         countries: those (ISO 3166) to whose numbers it sends; empty: to all.
+        unsearched: it keeps no pages for searches. `searched_from`: when it began to again, Unix milliseconds.
     """
 
     limits: Limits = field(default_factory=dict)
     keys: Mapping[str, Limits] = field(default_factory=dict)
     countries: frozenset[str] = frozenset()
+    unsearched: bool = False
+    searched_from: Millis = 0
 
     def changed(
         self, changes: Mapping[str, int | None], key: str = "", countries: Iterable[str] | None = None

@@ -362,7 +362,8 @@ class CampaignControl:
     ) -> Sent | Replay | Mismatch | Refused | None:
         """Make the job, and have it started. `spent`: the policy, and with this list's rows counted."""
         now = self._now()
-        made_of = job_of(campaign, upload, self._settings, now, order)
+        searched = self._spender is None or self._spender.searched(campaign.account)
+        made_of = replace(job_of(campaign, upload, self._settings, now, order), unsearched=not searched)
         full = self._schedules.admit(made_of)
         if full is not None:
             return Refused(Reason.TOO_MANY_SCHEDULES, excess=full)

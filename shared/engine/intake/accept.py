@@ -25,6 +25,7 @@ from shared.domain.jobs.states import COUNT_KEYS, JobState
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.number_zones import NumberZones
 from shared.domain.recipients.phones import country_of
+from shared.domain.searching.marks import marks_of, marks_to
 from shared.domain.spending.limits import Charge, Exceeded
 from shared.domain.spending.prices import country_by_number
 from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis, Seconds
@@ -231,9 +232,16 @@ class Acceptor:
         begins = usable[:1] if request.ordered else usable
         ledgers = [self._ledger(c, request, first_credential(job_id, c.number, begins), ttl) for c in chunks]
         job = self._job(request, job_id, now, ttl, ledgers)
+        job = self._found_by(job, request, itself=counted_later)
         if counted_later:
             ledgers = [replace(x, uncounted=x.folded) for x in ledgers]
         return PreparedJob(job, chunks, ledgers)
+
+    def _found_by(self, job: Job, request: BatchRequest, *, itself: bool) -> Job:
+        """Return a job with what searches find it by, if its account keeps pages. `itself`: it has its marks itself."""
+        if self._spender is not None and not self._spender.searched(request.account):
+            return replace(job, unsearched=True)
+        return replace(job, marks=_marks(job, request)) if itself else job
 
     def _checked(self, request: BatchRequest) -> list[tuple[tuple[Recipient, ...], str]]:
         """Return the recipients of each chunk with their zone. Raises as `prepare`."""
@@ -326,6 +334,11 @@ def _zoned(request: BatchRequest, parts: Iterable[tuple[object, str]]) -> BatchR
 def _counted_later(request: BatchRequest) -> bool:
     """Return whether a job that begins now is counted in the stats by its first fold."""
     return request.kind == BATCH and not request.test and len(request.recipients) <= EXPRESS
+
+
+def _marks(job: Job, request: BatchRequest) -> bytes:
+    """Return what searches find a small job by."""
+    return marks_of(job.namespace, job.labels) + marks_to(job.namespace, (r.key for r in request.recipients))
 
 
 def _wanted(request: BatchRequest) -> bool:

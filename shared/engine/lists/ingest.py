@@ -93,6 +93,7 @@ class Ingestion:
         queue: the ingest function's own.
         turns: of accounts; None: lists of one account are read side by side.
         lease_margin: seconds that a lease outlives its invocation.
+        searched: whether an account keeps pages for searches.
     """
 
     records: Records
@@ -105,6 +106,7 @@ class Ingestion:
     clock: Clock
     turns: AccountTurns | None = None
     lease_margin: Seconds = LEASE_MARGIN
+    searched: Callable[[str], bool] = lambda _: True
 
     def work(self, campaign: str, upload: str, *, owner: str, deadline: Seconds) -> WorkResult:
         """Read a list until its end or nearly until `deadline` (Unix seconds); then another invocation continues.
@@ -270,6 +272,8 @@ class _Reading(LeasedWork[Upload]):
         held = self.held
         if step.checkpoint.position == (held.checkpoint.position if held.checkpoint else Position()):
             return
+        if not self._parts.searched(held.account):
+            step = replace(step, chunks=tuple(replace(x, keys=()) for x in step.chunks))
         uploads = self._parts.uploads
         uploads.store(held, step.chunks, [self._ledger(x) for x in step.chunks])
         if step.problems:

@@ -207,17 +207,19 @@ class MessageLog:
         )
 
     def lines(
-        self, job: Job, wanted: Filter, *, start: Position = (0, 0), limit: Limit = 100
+        self, job: Job, wanted: Filter, *, start: Position = (0, 0), limit: Limit = 100, end: int | None = None
     ) -> tuple[list[LogLine], Position | None]:
         """Return lines in the order of the list, and the place of the next page.
 
         Args:
             start: the place to begin at, as (chunk, index).
+            end: the chunk to end before; None: the end of the list.
         """
         out: list[LogLine] = []
         chunk_number, index = start
         looked = 0
-        while chunk_number < _chunks(job, wanted):
+        last = _chunks(job, wanted, end)
+        while chunk_number < last:
             if looked == PAGE_CHUNKS and wanted.narrow:
                 return out, (chunk_number, index)
             looked += 1
@@ -313,9 +315,15 @@ def _after(job: Job, chunk: Chunk, index: int) -> Position | None:
     return position if position[0] < job.chunks else None
 
 
-def _chunks(job: Job, wanted: Filter) -> int:
-    """Return how many chunks can have wanted lines: none if the credential is not of the job's route."""
-    return job.chunks if wanted.credential in ("", *job.route) else 0
+def _chunks(job: Job, wanted: Filter, end: int | None) -> int:
+    """Return how many chunks can have wanted lines: none if the credential is not of the job's route.
+
+    Args:
+        end: as of `MessageLog.lines`.
+    """
+    if wanted.credential not in ("", *job.route):
+        return 0
+    return job.chunks if end is None else min(end, job.chunks)
 
 
 def _pick(chunk: Chunk, ledger: Ledger, wanted: Filter, start: int) -> Iterator[int]:

@@ -1,41 +1,34 @@
-"""Searches all jobs of namespaces for one recipient, newest first: chunks are read; no item names a recipient."""
+"""Finds messages of an account by recipient, reference, tag, day, state or credential, newest first."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import takewhile
 from typing import Final, Protocol
 
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.job import Job
-from shared.engine.reports.message_log import Filter, LogLine, MessageLog, Position
+from shared.domain.searching.marks import place_of
+from shared.engine.reports.candidates import BUDGET, LAST, Budget, Candidate, Candidates, Search, Step
+from shared.engine.reports.message_log import LogLine, MessageLog, Position
 from shared.frozen import dataclass
-from shared.ports import After, Limit
 
-BUDGET: Final = 60
-"""Chunks, of 30,000 messages, after which a page ends; it may be empty and still have a next one. One large job that it
-has begun then reads as many more at the most."""
-JOBS: Final = 20
-"""Jobs that are listed at once."""
 WAVE: Final = 10
 """Jobs of one chunk that are read side by side."""
+PAST: Final = 99_999
+"""A chunk that no job has."""
 Within = tuple[list[LogLine], Position | None, int]
 """Lines of one job, the place in it to continue from, and how many chunks that took."""
-Each = Callable[[Callable[[Job], Within], Sequence[Job]], Iterable[Within]]
-"""Calls a function for every job, side by side or in turn, and returns the results in order."""
 
 
-class JobPages(Protocol):
-    """Jobs of namespaces, newest first."""
+class Each(Protocol):
+    """Calls a function for every candidate, side by side or in turn, and returns the results in order."""
 
-    def among(
-        self, spaces: Sequence[str], kinds: Sequence[str], *, after: After = "", limit: Limit
-    ) -> tuple[list[Job], str]:
-        """Return some jobs, and the place to continue from; empty at the end."""
+    def __call__(self, fn: Callable[[Candidate], Within], each: Sequence[Candidate], /) -> Iterable[Within]:
+        """Make the calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message to the recipient."""
+    """A message that was found."""
 
     job: Job
     line: LogLine
@@ -43,97 +36,152 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlace:
-    """Where a search continues: after a place of the list of jobs, so many jobs further, at a chunk and an index."""
+    """Where a search continues: in a job (`created_at#job`), from a chunk and an index on, then with older jobs.
 
-    after: str = ""
-    skip: int = 0
-    chunk: int = 0
+    A chunk that no job has: the job was seen.
+    """
+
+    job: str = LAST
+    chunk: int = PAST
     index: int = 0
+
+    @property
+    def text(self) -> str:
+        """Itself as `read` reads it."""
+        return f"{self.job} {self.chunk} {self.index}"
+
+    @classmethod
+    def read(cls, text: str) -> "SearchPlace | None":
+        """Return the place in a text; None for an empty one.
+
+        Raises:
+            ValueError: it has another form.
+        """
+        if not text:
+            return None
+        job, chunk, index = text.split(" ")
+        return cls(job, int(chunk), int(index))
+
+    @property
+    def before(self) -> str:
+        """The place that all are before where it continues."""
+        return self.job if self.chunk == PAST else f"{self.job}~"
+
+
+class _Found:
+    """A page of results. `place`: where the next one begins, once a job was taken."""
+
+    def __init__(self, limit: int) -> None:
+        self.hits: list[Hit] = []
+        self.place: SearchPlace | None = None
+        self._limit = limit
+
+    @property
+    def room(self) -> int:
+        """How many messages are still wanted."""
+        return self._limit - len(self.hits)
+
+    def takes(self, job: Job, within: Within) -> bool:
+        """Take what was found in a job; tell whether the page is full, or more of the job is left."""
+        lines, rest, _ = within
+        more = _more(lines, self.room) or rest
+        self.hits += [Hit(job, line) for line in lines[: self.room]]
+        self.place = SearchPlace(place_of(job), *(more or (PAST, 0)))
+        return more is not None or not self.room
 
 
 class MessageSearch:
-    """Finds messages by their recipient.
+    """Finds messages.
 
     Args:
+        candidates: the jobs to look into.
         logs: reads the results of their messages.
         each: reads small jobs, in turn or side by side.
     """
 
-    def __init__(self, jobs: JobPages, logs: MessageLog, each: Each = map) -> None:
-        self._jobs = jobs
+    def __init__(self, candidates: Candidates, logs: MessageLog, each: Each = map) -> None:
+        self._candidates = candidates
         self._logs = logs
         self._each = each
 
     def find(
-        self, spaces: Sequence[str], kinds: Sequence[str], recipient: str, place: SearchPlace, *, limit: int = 50
+        self, search: Search, start: SearchPlace | None = None, *, limit: int = 50
     ) -> tuple[list[Hit], SearchPlace | None]:
-        """Return messages to a recipient, and where to continue; None at the end of the jobs.
+        """Return messages, newest first, and where to continue; None at the end.
 
         Args:
-            spaces: names of the namespaces whose jobs are searched.
-            recipient: a normalised key.
-            place: where the page before ended.
+            start: where the page before ended.
             limit: of messages.
         """
-        hits: list[Hit] = []
-        left = BUDGET
-        while left > 0:
-            jobs, after = self._jobs.among(spaces, kinds, after=place.after, limit=JOBS)
-            for number, (found, rest, read) in self._looked(jobs, recipient, place, limit):
-                more = _more(found, limit - len(hits)) or rest
-                hits += [Hit(jobs[number], line) for line in found[: limit - len(hits)]]
-                left -= read
-                if more is not None:
-                    return hits, SearchPlace(place.after, number, *more)
-                if len(hits) == limit or left <= 0:
-                    return hits, _next(place.after, number, jobs, after)
-            if not after:
-                return hits, None
-            place = SearchPlace(after)
-        return hits, place
+        start, budget, found = start or SearchPlace(), Budget(), _Found(limit)
+        steps = self._candidates.walk(search, start.before, budget)
+        look = partial(self._within, search=search, start=start, limit=limit)
+        for wave, last in _waves(steps, start, lambda: found.room):
+            for candidate, within in zip(wave, self._each(look, wave), strict=True):
+                budget.spend(within[2])
+                if found.takes(candidate.job, within):
+                    return found.hits, found.place
+            if last is not None or budget.spent:
+                return found.hits, last or found.place
+        return found.hits, None
 
-    def _looked(
-        self, jobs: Sequence[Job], recipient: str, place: SearchPlace, limit: int
-    ) -> Iterator[tuple[int, Within]]:
-        """Yield the number of each job with what is found in it, in order.
-
-        Args:
-            recipient: a normalised key.
-            place: where the search continues in them.
-            limit: of lines of one job.
-        """
-        number = place.skip
-        while number < len(jobs):
-            start = (place.chunk, place.index) if number == place.skip else (0, 0)
-            wave = _wave(jobs[number:], begun=start != (0, 0))
-            found = self._each(partial(self._within, recipient=recipient, start=start, limit=limit), wave)
-            yield from enumerate(found, number)
-            number += len(wave)
-
-    def _within(self, job: Job, *, recipient: str, start: Position, limit: int) -> Within:
+    def _within(self, candidate: Candidate, *, search: Search, start: SearchPlace, limit: int) -> Within:
         """Return lines of one job.
 
         Args:
-            recipient: a normalised key.
-            start: where to begin in it.
+            start: where the search continues, perhaps in this job.
             limit: of lines.
         """
+        begun = start.job == place_of(candidate.job)
         found: list[LogLine] = []
-        wanted = Filter(recipient=recipient)
-        at: Position | None = start
         read = 0
-        while at is not None and len(found) < limit and read < BUDGET:
-            begun = at[0]
-            some, at = self._logs.lines(job, wanted, start=at, limit=limit - len(found))
-            found += some
-            read += max(1, (job.chunks if at is None else at[0]) - begun)
-        return found, at, read
+        for first, end in _ranges(candidate, (start.chunk, start.index) if begun else (0, 0)):
+            at: Position | None = first
+            while at is not None and at[0] < end:
+                if len(found) == limit or read >= BUDGET:
+                    return found, at, read
+                before = at[0]
+                some, at = self._logs.lines(candidate.job, search.wanted, start=at, limit=limit - len(found), end=end)
+                found += some
+                read += max(1, (end if at is None else at[0]) - before)
+        return found, None, max(1, read)
 
 
-def _wave(jobs: Sequence[Job], *, begun: bool) -> Sequence[Job]:
-    """Return the jobs that are read side by side: the first ones of one chunk, or one that is larger or begun."""
-    small = list(takewhile(lambda job: job.chunks <= 1, jobs[:WAVE]))
-    return jobs[:1] if begun or not small else small
+def _ranges(candidate: Candidate, start: Position) -> Iterator[tuple[Position, int]]:
+    """Yield where to look in a job: a first place, and the chunk to end before."""
+    if candidate.chunks is None:
+        yield start, candidate.job.chunks
+        return
+    for chunk in candidate.chunks:
+        if chunk >= start[0]:
+            yield max(start, (chunk, 0)), chunk + 1
+
+
+def _waves(
+    steps: Iterable[Step], start: SearchPlace, room: Callable[[], int]
+) -> Iterator[tuple[Sequence[Candidate], SearchPlace | None]]:
+    """Yield candidates that are read side by side, and where to continue after them if the budget is spent.
+
+    These are some of one chunk, or one that is larger or begun.
+
+    Args:
+        room: how many messages are still wanted.
+    """
+    wave: list[Candidate] = []
+    for place, candidate in steps:
+        if candidate is None:
+            yield wave, SearchPlace(place)
+            return
+        alone = candidate.job.chunks > 1 or place == start.job
+        if alone and wave:
+            yield wave, None
+            wave = []
+        wave.append(candidate)
+        if alone or len(wave) >= min(WAVE, room()):
+            yield wave, None
+            wave = []
+    if wave:
+        yield wave, None
 
 
 def _more(found: Sequence[LogLine], room: int) -> Position | None:
@@ -144,10 +192,3 @@ def _more(found: Sequence[LogLine], room: int) -> Position | None:
     if last is None:
         raise ValueError("a line without a message's id")
     return last[0], last[1] + 1
-
-
-def _next(after: str, number: int, jobs: Sequence[Job], more: str) -> SearchPlace | None:
-    """Return the place behind a job of a page of jobs."""
-    if number + 1 < len(jobs):
-        return SearchPlace(after, number + 1)
-    return SearchPlace(more) if more else None

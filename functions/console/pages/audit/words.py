@@ -45,6 +45,7 @@ SAID: Final[Mapping[Act, str]] = {
     Act.LIMIT_REACHED: "80 or 100 percent of a limit of the day are used",
     Act.BOUNCING: "too many single messages of a day have bounced",
     Act.QUIET_SET: "the account's quiet hours were set",
+    Act.SEARCH_SET: "pages for searches of messages were turned on or off",
     Act.CHANNEL_OPENED: "an operator let the account send by a channel",
     Act.CHANNEL_CLOSED: "an operator closed a channel to the account",
     Act.KEY_CREATED: "an API key was made",

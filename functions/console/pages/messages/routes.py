@@ -14,9 +14,10 @@ from functions.console.screen import PageRoute, absent
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports.attempts import AttemptFate
+from shared.engine.reports.candidates import Search
 from shared.engine.reports.explained import explained
 from shared.engine.reports.message_log import Filter, LogLine, Position
-from shared.engine.reports.search import Hit, MessageSearch, SearchPlace
+from shared.engine.reports.search import Hit, SearchPlace
 from shared.web.http import Answer
 
 FATES: Final = {
@@ -59,9 +60,9 @@ def _search(at: Asked) -> ListRows[Hit]:
     key, services, more = lists.recipient_key(at["recipient"]), at.call.services, {"title_of": title_of}
     if not key:
         return ListRows([], more=more)
-    finder = MessageSearch(services.listing, services.logs, services.reads.map)
-    hits, place = finder.find(lists.spaces(at.call), lists.KINDS, key, _search_place(at.call))
-    return ListRows(hits, f"{place.after} {place.skip} {place.chunk} {place.index}" if place else "", more=more)
+    wanted = Search(lists.spaces(at.call), lists.KINDS, Filter(recipient=key))
+    hits, place = services.search.find(wanted, _search_place(at.call), limit=lists.PAGE)
+    return ListRows(hits, place.text if place else "", more=more)
 
 
 def message(call: ConsoleCall) -> Answer:
@@ -92,16 +93,11 @@ def _start(call: ConsoleCall) -> Position:
     return place
 
 
-def _search_place(call: ConsoleCall) -> SearchPlace:
-    found = lists.place(call)
-    if not found:
-        return SearchPlace()
-    after, *numbers = found.rsplit(" ", 3)
+def _search_place(call: ConsoleCall) -> SearchPlace | None:
     try:
-        skip, chunk, index = map(int, numbers)
+        return SearchPlace.read(lists.place(call))
     except ValueError:
         raise BAD_PLACE from None
-    return SearchPlace(after, skip, chunk, index)
 
 
 ROUTES: Final = (

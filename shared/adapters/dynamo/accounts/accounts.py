@@ -38,6 +38,8 @@ from shared.ports import Clock, Retriable
 __all__ = ["CACHE", "MAX_CACHED", "Accounts", "UnknownAccount"]
 
 
+SETTLED_MS: Final = 60_000
+"""After so long no process goes by what was set before."""
 TRIES: Final = 5
 """Changes of an account's limits that others make at the same time."""
 
@@ -127,6 +129,28 @@ class Accounts(ApiKeys):
         }
         both = keys.account(account), keys.accounts(account)
         event = audited(account, self._now(), account, Act.REGION_SET, by, {"region": region})
+        if not self._together([{"Update": {**there, "Key": key}} for key in both], event):
+            raise UnknownAccount(account)
+
+    def set_search(self, account: str, *, on: bool, by: str = SYSTEM) -> None:
+        """Set whether an account keeps pages for searches of its messages. Without them, searches read its jobs.
+
+        Processes go by what was before for up to CACHE seconds more, so pages count from somewhat later on.
+
+        Raises:
+            UnknownAccount: there is no such account.
+        """
+        change, value = "SET unsearched = :value REMOVE searched_from", s("yes")
+        if on:
+            change, value = "SET searched_from = :value REMOVE unsearched", n(self._now() + SETTLED_MS)
+        there: Item = {
+            "TableName": self._home,
+            "UpdateExpression": change,
+            "ConditionExpression": "attribute_exists(pk)",
+            "ExpressionAttributeValues": {":value": value},
+        }
+        both = keys.account(account), keys.accounts(account)
+        event = audited(account, self._now(), account, Act.SEARCH_SET, by, {"search": "on" if on else "off"})
         if not self._together([{"Update": {**there, "Key": key}} for key in both], event):
             raise UnknownAccount(account)
 

@@ -26,6 +26,7 @@ def account_of(account: str, profile: Item, control: Item | None = None) -> Acco
         region=text(profile, "region"),
         own="own" in profile,
         quiet=quiet(control or {}),
+        unsearched="unsearched" in profile,
         channels=frozenset(profile.get("channels", {}).get("SS", ())),
         leaves_at=number(profile, "leaves_at"),
         leaving="leaving" in profile,

@@ -198,7 +198,13 @@ def rules_of(profile: Item) -> Rules:
     for name, most in profile.get("limits", {"M": {}})["M"].items():
         key, _, measure = name.removeprefix(_KEY).rpartition("#")
         own.setdefault(key, {})[measure] = int(most["N"])
-    return Rules(own.pop("", {}), own, frozenset(profile.get("sms_countries", {}).get("SS", ())))
+    return Rules(
+        own.pop("", {}),
+        own,
+        frozenset(profile.get("sms_countries", {}).get("SS", ())),
+        unsearched="unsearched" in profile,
+        searched_from=number(profile, "searched_from"),
+    )
 
 
 def limit_updates(table: str, account: str, before: Rules, after: Rules) -> list[Item]:

@@ -15,6 +15,7 @@ from shared.adapters.dynamo.campaigns.campaign_codec import (
 from shared.adapters.dynamo.client import FAILED, Cancelled, Dynamo, Item
 from shared.adapters.dynamo.jobs import contents, folding
 from shared.adapters.dynamo.listing import entries
+from shared.adapters.dynamo.searching import search_pages
 from shared.adapters.dynamo.versioned import Versioned
 from shared.domain.audit import Event
 from shared.domain.campaigns.approval import ApprovalPolicy
@@ -113,7 +114,8 @@ class DynamoCampaigns:
         made = idempotent_writes.earlier(self._db, self._table, key, job.created_at)
         if made is not None:
             return made
-        self._db.batch_put([(self._table, x) for x in contents.items(job, (), content, self._blobs)])
+        parts = [*contents.items(job, (), content, self._blobs), *search_pages.list_items(job)]
+        self._db.batch_put([(self._table, x) for x in parts])
         put = folding.put_job(self._table, codec.job_item(job))
         put["Put"]["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         actions: list[Item] = [

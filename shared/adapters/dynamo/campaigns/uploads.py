@@ -8,12 +8,14 @@ from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.campaigns import campaign_codec
 from shared.adapters.dynamo.client import Cancelled, Dynamo, Item
 from shared.adapters.dynamo.codec import ledger_item, n, s
+from shared.adapters.dynamo.searching import search_pages
 from shared.adapters.dynamo.versioned import Versioned
 from shared.contracts import INDEX_MINE, INDEX_OPEN
 from shared.domain.audit import Event
 from shared.domain.campaigns.campaign import Campaign, Upload
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lists.uploads import BadRow, PackedChunk
+from shared.domain.searching.marks import marks_to
 
 SAME: Final = 20
 """The most uploads of the same file that a query reads."""
@@ -94,7 +96,12 @@ class DynamoUploads:
         write units a ledger instead of one. But single writes would take a third of an ingest's processor time and most
         of its waiting.
         """
-        self._db.batch_put([(self._records, _chunk_item(upload, x)) for x in chunks])
+        found = (
+            search_pages.chunk_item(upload.id, x.number, marks_to(upload.namespace, x.keys), upload.ttl)
+            for x in chunks
+            if x.keys
+        )
+        self._db.batch_put([(self._records, item) for item in (*(_chunk_item(upload, x) for x in chunks), *found)])
         for start in range(0, len(ledgers), TRANSACTION):
             self._put_new([ledger_item(x) for x in ledgers[start : start + TRANSACTION]], upload.version)
 

@@ -12,7 +12,7 @@ from shared.adapters.dynamo.campaigns.uploads import DynamoUploads
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import number, s
 from shared.adapters.dynamo.digests.keys import PART
-from shared.adapters.dynamo.erasure import mails
+from shared.adapters.dynamo.erasure import mails, marks
 from shared.adapters.dynamo.erasure.notices import UploadedRecords, erase_notices
 from shared.adapters.dynamo.erasure.report import Erased, ErasureReport
 from shared.adapters.dynamo.erasure.scanned import SCAN, is_delivery, place_of, token_of, unposted, unshown
@@ -219,6 +219,7 @@ class Eraser:
             self._files(job_id, job)
             if job is not None and number(job, "total") == 1:
                 self._alone(job, item)
+            self._marks(item, left)
             if self._write(item, {"recipients": {"B": chunk_codec.pack(left)}}, "recipients"):
                 self.report.jobs.add(job_id)
                 self.report.erased[Erased.RECIPIENTS] += found
@@ -229,6 +230,12 @@ class Eraser:
             if not item:
                 return
         self.report.kept.append("A chunk kept changing: erase again.")
+
+    def _marks(self, item: Item, recipients: Sequence[Recipient]) -> None:
+        """Remove what searches find the person by in a chunk. `recipients`: the chunk's, without the person."""
+        for holder, change in marks.unmarked(self._db, self._table, item, recipients, self._names):
+            if not self._write(holder, change, marks.MARKS):
+                self.report.kept.append("What searches find a message by changed meanwhile: erase again.")
 
     def _words(self, item: Item, recipients: Sequence[Recipient]) -> None:
         """Remove what providers wrote about a chunk's blanked recipients, also those of earlier erasures."""

@@ -11,6 +11,7 @@ from shared.adapters.dynamo.jobs import contents, ledger_writes
 from shared.adapters.dynamo.jobs.ledger_writes import JobTables, replaced, together
 from shared.adapters.dynamo.jobs.sizes import item_size
 from shared.adapters.dynamo.jobs.transitions import PLACED, UNHEARD, place
+from shared.adapters.dynamo.searching import search_pages
 from shared.domain.campaigns.bounce_guard import singles_of
 from shared.domain.content.content import Content
 from shared.domain.ids import is_small
@@ -292,6 +293,7 @@ class Accepting:
         """
         small = is_small(made.job.id)
         parts = [(self._records, x) for x in contents.items(made.job, made.chunks, content, self._blobs)]
+        parts += [(self._records, x) for x in search_pages.items(made)]
         apart = () if small else made.ledgers
         self._db.batch_put([*parts, *((self._tables.ops, codec.ledger_item(x)) for x in apart)])
         counted = not any(x.uncounted for x in made.ledgers)

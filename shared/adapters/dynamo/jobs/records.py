@@ -13,6 +13,7 @@ from shared.adapters.dynamo.jobs.open_index import OpenIndex
 from shared.adapters.dynamo.jobs.sizes import WRITE_UNIT, item_size
 from shared.adapters.dynamo.recipients import watermarks
 from shared.adapters.dynamo.recipients.suppressing import SuppressionWrites
+from shared.adapters.dynamo.searching import search_pages
 from shared.domain.audit import Event
 from shared.domain.content.content import Content
 from shared.domain.hooks.endpoint import DEPLOYMENT
@@ -26,6 +27,7 @@ from shared.domain.jobs.prepared import PreparedJob
 from shared.domain.jobs.states import Change, JobState
 from shared.domain.lanes.breaker import Breaker
 from shared.domain.namespaces import namespace
+from shared.domain.searching.marks import place_of
 from shared.domain.times import Millis
 from shared.ports import (
     Changed,
@@ -228,6 +230,10 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         if item is not None:
             moved = contents.kept(job.id, item, self._blobs)
             self._keep(self._records, keys.content(job.id), until, moved)
+        if job.marks:  # others share its page
+            search_pages.put(self._db, self._records, [replace(job, ttl=until)])
+        elif not job.unsearched:
+            self._keep(self._records, keys.search_page(job.namespace, place_of(job)), until)
         self._keep(self._records, keys.job(job.id), until, {"version": n(1)})
 
     def _keep(self, table: str, key: keys.Key, until: int, more: Item | None = None) -> None:
@@ -391,6 +397,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         if folded is None:
             return None
         new, delta = folded
+        search_pages.put_first(self._db, self._records, [(ledger, job)])
         heard = finish is None or self._is_heard(job, Change.LOG)
         actions = [
             *ledger_writes.together(
@@ -408,6 +415,7 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
     def fold_jobs(
         self, ledgers: Sequence[tuple[Ledger, Job]], finish: Millis
     ) -> Mapping[str, tuple[Ledger, Job | None]]:
+        search_pages.put_first(self._db, self._records, ledgers)
         return folding.fold_jobs(
             self._db,
             self._tables,
@@ -438,13 +446,19 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         for apart, x in zip(first, ends, strict=True):
             if x.detail is not None and apart.detail is None:  # of an earlier lease there may be one in the item
                 self.put_detail(x.detail)
-        inside = [x if folding.has_room(x) else replace(x, words=None) for x in first]
-        for apart, x in zip(inside, first, strict=True):
-            if x.words is not None and apart.words is None:
-                self.put_feedback(x.words)
+        search_pages.put_first(self._db, self._records, [(x.held, x.job) for x in ends])
+        inside = list(map(self._with_room, first))
         return folding.end_jobs(self._db, self._tables, inside, finish=finish, archive=self._archive)
 
+    def _with_room(self, x: JobEnd) -> JobEnd:
+        """Return an end whose words the job's item has room for; else they are stored now, by themselves."""
+        if x.words is None or folding.has_room(x):
+            return x
+        self.put_feedback(x.words)
+        return replace(x, words=None)
+
     def fold_all(self, ledgers: Sequence[Ledger], job: Job) -> Mapping[int, Ledger | None]:
+        search_pages.put_first(self._db, self._records, [(x, job) for x in ledgers])
         return folding.fold_all(self._db, self._tables, ledgers, job)
 
     def requeue(self, old: Ledger, new: Ledger, job: Job) -> bool:

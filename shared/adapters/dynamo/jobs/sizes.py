@@ -6,7 +6,7 @@ taken at its word: digits in pairs, rounded up.
 
 import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 Item = Mapping[str, Any]
@@ -39,26 +39,31 @@ def value_size(value: Mapping[str, Any]) -> int:
         ValueError: the type is not one of DynamoDB's.
     """
     ((kind, content),) = value.items()
-    match kind:
-        case "S":
-            return _text(content)
-        case "N":
-            return _number(content)
-        case "B":
-            return _binary(content)
-        case "BOOL" | "NULL":
-            return 1
-        case "SS":
-            return sum(map(_text, content))
-        case "NS":
-            return sum(map(_number, content))
-        case "BS":
-            return sum(map(_binary, content))
-        case "L":
-            return _COLLECTION + sum(_ELEMENT + value_size(v) for v in content)
-        case "M":
-            return _COLLECTION + sum(_ELEMENT + _text(k) + value_size(v) for k, v in content.items())
-    raise ValueError(f"no DynamoDB type: {kind}")
+    if kind not in _SIZES:
+        raise ValueError(f"no DynamoDB type: {kind}")
+    return _SIZES[kind](content)
+
+
+def _list(content: Iterable[Mapping[str, Any]]) -> int:
+    return _COLLECTION + sum(_ELEMENT + value_size(v) for v in content)
+
+
+def _map(content: Mapping[str, Any]) -> int:
+    return _COLLECTION + sum(_ELEMENT + _text(k) + value_size(v) for k, v in content.items())
+
+
+_SIZES: Final[Mapping[str, Callable[[Any], int]]] = {
+    "S": _text,
+    "N": _number,
+    "B": _binary,
+    "BOOL": lambda _: 1,
+    "NULL": lambda _: 1,
+    "SS": lambda content: sum(map(_text, content)),
+    "NS": lambda content: sum(map(_number, content)),
+    "BS": lambda content: sum(map(_binary, content)),
+    "L": _list,
+    "M": _map,
+}
 
 
 def item_size(item: Item | None) -> int:
