@@ -72,7 +72,7 @@ def test_an_export_has_them_as_its_last_columns(api: Api) -> None:
     assert api.call("GET", f"/batches/{job}/export").status == 202
     api.lists.export()
     rows = list(csv.DictReader(api.lists.files.items[api.lists.exported(job)].decode("utf-8-sig").splitlines(True)))
-    assert [*rows[0]][-3:] == ["reference", "tags", "metadata"]
+    assert [*rows[0]][-4:] == ["reference", "tags", "metadata", "row"]
     assert not [name for name in rows[0] if name.startswith("list.")], "what is kept beside the address is no column"
     assert [x["reference"] for x in rows] == ["order-4711"] * 2
     assert json.loads(rows[0]["tags"]) == GIVEN["tags"]
