@@ -36,9 +36,12 @@ SCATTERED_CALLS: Final = 18.0
 TOGETHER: Final = 10
 """Words about messages of as many jobs that are folded at once: ten a second, by the window of the stream."""
 ROUNDS: Final = 4
-TOGETHER_UNITS: Final = 4.0
+TOGETHER_UNITS: Final = 5.0
 TOGETHER_CALLS: Final = 6.0
-SINGLY_UNITS: Final = 6.5
+SINGLY_UNITS: Final = 7.5
+SINGLY_CALLS: Final = 7.0
+"""Without an endpoint, an event is written with the fold that counts it: a unit and a call less (ADR 269). With one,
+it is stored before its fold. So the difference is that much more, and the sum is what it was."""
 UNITS: Final = 0.05
 CALLS: Final = 0.04
 
@@ -77,7 +80,7 @@ def measure() -> list[Row]:
         counted(named(rows.HOOKS_SCATTERED, "write units"), each[0], SCATTERED_UNITS, "WRU"),
         counted(named(rows.HOOKS_SCATTERED, "AWS calls"), each[1], SCATTERED_CALLS, "calls"),
         *_together(rows.HOOKS_TOGETHER, unheard, batch=True, goals=(TOGETHER_UNITS, TOGETHER_CALLS)),
-        *_together(rows.HOOKS_SINGLY, unheard, batch=False, goals=(SINGLY_UNITS, TOGETHER_CALLS)),
+        *_together(rows.HOOKS_SINGLY, unheard, batch=False, goals=(SINGLY_UNITS, SINGLY_CALLS)),
     ]
 
 

@@ -54,7 +54,7 @@ def fields(route: PageRoute) -> set[str]:
 @pytest.mark.promise(10)
 def test_no_page_of_the_console_fails(moto_dynamo: Any, clock: FakeClock) -> None:
     console = build_console(moto_dynamo, clock)
-    console.member(Identity("github", "3", "olga"), role=Role.ADMIN)
+    console.member(Identity("github", "3", "kira"), role=Role.ADMIN)
     campaign, job = console.api.campaign(), console.api.accepted()
     there = {"account": console.account, "campaign": campaign, "job": job, "message": "0.0"}
     found = re.search(r'name="csrf" value="([^"]+)"', console.shown())

@@ -63,7 +63,7 @@ def test_the_limits_of_the_day_are_a_table(run: Run, api: FakeApi) -> None:
 def line(state: str, *attempts: dict[str, Any], **more: Any) -> Answer:
     known = {"message": "0.3", "recipient": "ada@example.com", "state": state, "status": "queued", "providers": {}}
     fixed = {"updated_at": AT, "error": None, "may_duplicate": False, "unacknowledged": False}
-    fixed |= dict.fromkeys(("sent_at", "delivered_at", "error_detail", "error_meaning", "reference"))
+    fixed |= dict.fromkeys(("sent_at", "delivered_at", "error_detail", "error_meaning", "reference", "row"))
     labels: dict[str, Any] = {"tags": [], "metadata": {}}
     return Answer(known | fixed | labels | {"attempts": list(attempts)} | more)
 

@@ -26,6 +26,8 @@ ASKING: Final[tuple[tuple[str, ...], ...]] = (
     *((kind, "reschedule", ID, "--now") for kind in ("batch", "campaign")),
     ("digest", "close", ID),
     ("erase", "ann@example.org"),
+    ("account", "delete", "acme"),
+    ("rehash",),
     ("redrive", "log"),
     ("sender", "forget", "example.com"),
     ("pause", "--all"),

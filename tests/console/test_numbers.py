@@ -30,6 +30,7 @@ UNLISTED: Final = {
     ("digests", "Events"): "events of an open window are read when their digest is made",
     ("dead letters", "Letters"): "without buttons, the console may not read what is in queues",
     ("warm-up", "Messages"): SETTING,
+    ("recipients", "Row in the sheet"): "a place in the owner's own file",
     ("ask to redrive a queue", "Tries"): "what failed is in the logs, which the console may not read",
 }
 """Numbers that lead nowhere, by page and name of their column or figure, and why: docs/console.md says so, too."""
