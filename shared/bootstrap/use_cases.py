@@ -185,7 +185,7 @@ class UseCases(Core):
     )
     """Announces the changes of folds to webhooks."""
     logger = part(
-        lambda d: fold.Logger(
+        lambda d: fold.LedgerFolder(
             records=d.records,
             ledgers=d.ledgers,
             lists=_LateLists(d),

@@ -25,7 +25,7 @@ from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.group import GroupSender
 from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.announcer import Announcing
-from shared.engine.outcome.fold import Logger
+from shared.engine.outcome.fold import LedgerFolder
 from shared.engine.outcome.track import Tracker
 from shared.engine.pool import Pool
 from shared.engine.reports.message_log import MessageLog
@@ -130,7 +130,7 @@ class Parts:
             clock=self.clock,
         )
         told: dict[str, Any] = {"announcer": self.announcer, "bouncing": self.stores.bouncing}
-        self.logger = Logger(lists=self.stores.lists, recovery=self.recovery, **told, **common)
+        self.logger = LedgerFolder(lists=self.stores.lists, recovery=self.recovery, **told, **common)
         quiet = None if self.announcer is not None else FakeListeners(self.stores.heard)
         self.tracker = Tracker(recovery=self.recovery, pool=FakePool, listeners=quiet, **common)
         self.retrier = Retrier(recovery=self.recovery, **common)

@@ -127,7 +127,10 @@ def test_a_function_may_do_the_same_on_the_local_cloud_as_on_aws_with_the_same_c
 def test_the_console_writes_content_and_ledgers_of_jobs_at_once_and_nothing_else() -> None:
     """Its campaigns and their tests are jobs; it sends what its users listen for."""
     template = Template(json.loads(synthesised(deployment(console=CONSOLE)).read_text("utf-8")))
-    for table, patterns in (("StorageRecords0990588D", {"J#*", *HOOK_CALLED, *SEARCHED}), ("StorageOps44DC74F0", {"J#*"})):
+    for table, patterns in (
+        ("StorageRecords0990588D", {"J#*", *HOOK_CALLED, *SEARCHED}),
+        ("StorageOps44DC74F0", {"J#*"}),
+    ):
         found = [s for s in template.statements("console") if "dynamodb:BatchWriteItem" in s.actions]
         assert {p for s in found if f"<{table}.Arn>" in s.resources for p in s.partitions} == patterns
         assert all(s.partitions for s in found)

@@ -77,7 +77,7 @@ class FoldListener:
             yield partial(self.tell, folded, some)
 
 
-class Logger:
+class LedgerFolder:
     """Folds ledgers and finalises jobs."""
 
     def __init__(

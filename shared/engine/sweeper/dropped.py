@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from shared.engine.outcome.fold import Logger
+from shared.engine.outcome.fold import LedgerFolder
 from shared.frozen import dataclass
 from shared.ports import Report, Reports
 
@@ -24,7 +24,7 @@ class Dropped:
     """Folds the ledgers of dropped records as they are now."""
 
     reports: Reports
-    logger: Logger
+    logger: LedgerFolder
 
     def walk(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Yield the reports that there are, with what folds their ledgers."""

@@ -21,7 +21,7 @@ from shared.engine.jobs.plan import Planner
 from shared.engine.jobs.retry import Retrier
 from shared.engine.jobs.stop import open_places
 from shared.engine.lane.recovery import Recovery
-from shared.engine.outcome.fold import Logger
+from shared.engine.outcome.fold import LedgerFolder
 from shared.engine.walks import Inspection, Run
 from shared.engine.walks.doubts import Asking
 from shared.engine.walks.keeping import AGED_MS, Keeping
@@ -47,7 +47,7 @@ class JobActions:
 
     planner: Planner
     recovery: Recovery
-    logger: Logger
+    logger: LedgerFolder
     retrier: Retrier
 
 
