@@ -12,7 +12,7 @@ from shared.domain.ids import new_id
 from shared.domain.jobs.chunks import Chunk, Recipient
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.lists import row_numbers
-from shared.engine.lane.compose import Composition, Made
+from shared.engine.lane.compose import Composition, RenderedMessage
 from shared.engine.lists.list_jobs import stand_in
 from shared.frozen import dataclass
 from shared.ports import Clock, Links, Records
@@ -34,7 +34,7 @@ class Preview:
 
     row: int
     recipient: Recipient
-    made: Made
+    made: RenderedMessage
     sheet_row: int = 0
 
 
@@ -118,7 +118,7 @@ class Previews:
                 return None
         return before + index + 1 if before + index < MAX_ROW else None
 
-    def made(self, campaign: Campaign, content: Content, recipient: Recipient) -> Made:
+    def made(self, campaign: Campaign, content: Content, recipient: Recipient) -> RenderedMessage:
         """Return a recipient's message, with the unsubscribe link of a test. KeyError: the credential was removed.
 
         Args:

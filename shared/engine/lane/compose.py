@@ -55,7 +55,7 @@ class CannotCompose:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RenderedMessage:
     """A recipient's message.
 
     Attributes:
@@ -92,7 +92,7 @@ class Composition:
         self._texts: _Texts | None = None
         self._groups: Groups | None = None
         self._kept = _KeptGroups()
-        self.shared: Made | None = None
+        self.shared: RenderedMessage | None = None
         self.together = self._links is None and content.digest is not None
         try:
             if content.digest is not None:
@@ -100,19 +100,19 @@ class Composition:
                 return
             self._texts = _Texts.of(self._channel, content) if content.merge else None
         except InvalidTemplateError:  # the stored text was checked; the derived one may be too long
-            self.shared = Made(CannotCompose("invalid_template"), 0, 0)
+            self.shared = RenderedMessage(CannotCompose("invalid_template"), 0, 0)
             return
         self.shared = self._alike()
         self.together = self.shared is not None
 
-    def _alike(self) -> Made | None:
+    def _alike(self) -> RenderedMessage | None:
         """Return the message that every recipient gets; None if each has their own."""
         texts = self._texts
         if self._links is not None or self.content.personal or (texts is not None and texts.variables):
             return None
         return self._made(self.content if texts is None else texts.render(self.content, {}))
 
-    def of(self, recipient: Recipient) -> Made:
+    def of(self, recipient: Recipient) -> RenderedMessage:
         """Return a recipient's message; the same whenever it is asked.
 
         Raises:
@@ -146,7 +146,7 @@ class Composition:
         except TooLong:
             return CannotCompose("message_too_large")
 
-    def _of_group(self, groups: "Groups", recipient: Recipient) -> Made:
+    def _of_group(self, groups: "Groups", recipient: Recipient) -> RenderedMessage:
         """Return the message of a recipient's group: the very same object for all of them, unless each has a link."""
         named = recipient.values.get(GROUP, "")
         number = int(named) if named.isdecimal() else len(groups)
@@ -176,14 +176,14 @@ class Composition:
         wanted = Unsubscription(job.account, recipient.key, job.id, job.test, policy)
         return self.content.unsubscribe + links.sign(wanted)
 
-    def _made(self, content: Content | CannotCompose) -> Made:
+    def _made(self, content: Content | CannotCompose) -> RenderedMessage:
         if isinstance(content, CannotCompose):
-            return Made(content, 0, 0)
+            return RenderedMessage(content, 0, 0)
         text = self._channel.written(content.text)
         if text != content.text:
             content = replace(content, text=text)
         slots = self._channel.slots(text)
-        return Made(content, slots, len(content.html) + len(content.text) + self._files)
+        return RenderedMessage(content, slots, len(content.html) + len(content.text) + self._files)
 
 
 def one_click(link: str) -> tuple[tuple[str, str], ...]:
@@ -261,14 +261,14 @@ class _KeptGroups:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: dict[int, Made] = {}
+        self._made: dict[int, RenderedMessage] = {}
         self._size = 0
 
-    def get(self, number: int) -> Made | None:
+    def get(self, number: int) -> RenderedMessage | None:
         """Return a group's message if it is kept."""
         return self._made.get(number)
 
-    def keep(self, number: int, made: Made) -> Made:
+    def keep(self, number: int, made: RenderedMessage) -> RenderedMessage:
         """Keep a group's message in place of the oldest ones; return the one that is kept."""
         with self._lock:
             known = self._made.setdefault(number, made)

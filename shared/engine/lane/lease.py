@@ -34,7 +34,7 @@ from shared.domain.lanes.pacing import Pace, Slots
 from shared.domain.lanes.quotas import NONE_UNUSED, Unused
 from shared.domain.recipients.suppressions import Reach
 from shared.domain.times import Seconds
-from shared.engine.lane.compose import CannotCompose, Composition, Made
+from shared.engine.lane.compose import CannotCompose, Composition, RenderedMessage
 from shared.engine.suppression.suppressed import SLACK_MS, Unwelcome
 from shared.frozen import dataclass
 from shared.ports import Target
@@ -154,7 +154,7 @@ class Lease:
     """The place of this lease, for the search for leases of dead workers."""
     count: Count = field(default_factory=Count)
     """The counts of the outcomes of all its calls."""
-    _made: dict[int, Made] = field(default_factory=dict)
+    _made: dict[int, RenderedMessage] = field(default_factory=dict)
     """Messages of the next window."""
 
     @property
@@ -179,7 +179,7 @@ class Lease:
             count = min(len(waiting), rate.window)
             return Wanted(count, count)
         count = slots = lull = size = least = 0
-        before: Made | None = None
+        before: RenderedMessage | None = None
         for index in waiting[: rate.window]:
             made = self._message(index)
             pause = max(lull, rate.lull(made.slots))
@@ -237,7 +237,7 @@ class Lease:
         return out
 
     def _calls(
-        self, indices: Sequence[int], made: Made, per_call: int, most: Callable[[Content], int]
+        self, indices: Sequence[int], made: RenderedMessage, per_call: int, most: Callable[[Content], int]
     ) -> Iterator[ProviderCall]:
         """Yield the calls for recipients of one message; settle them if it cannot be made.
 
@@ -285,7 +285,7 @@ class Lease:
         gone = self.left_out.copies if self.left_out is not None else ()
         return without_copies(content, gone) if gone and content.copied else content
 
-    def _message(self, index: int) -> Made:
+    def _message(self, index: int) -> RenderedMessage:
         made = self._made.get(index)
         if made is None:
             made = self._made[index] = self.composition.of(self.chunk.recipients[index])
