@@ -18,7 +18,7 @@ def leased(*cells: tuple[Cell, int], lane: str) -> Ledger:
     return Ledger("j", 0, packed, lane, "one", 6, (0,) * 8, (), 1, status=LedgerStatus.BUSY, owner="me", epoch=1)
 
 
-def given_up_by_one(ledger: Ledger) -> dict[int, passes.Past]:
+def given_up_by_one(ledger: Ledger) -> dict[int, passes.AttemptHistory]:
     """Return the past of a message that the first credential took and gave up."""
     window = Detail("j", 0, 1, 1, NOW, "one", (Entry(0, 1, Kind.ACCEPTED),), 1)
     word = FeedbackDetail("j", 0, "one", (FeedbackEntry(0, 1, "dropped", NOW // 1000),), 1)

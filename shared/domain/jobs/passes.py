@@ -26,7 +26,7 @@ LONG_WAIT: Final = 300_000
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class AttemptHistory:
     """The history of one message's attempts, from the details.
 
     Attributes:
@@ -52,7 +52,7 @@ class Past:
         return left or (able if owner_asked and not self.failed_later else left)
 
 
-NO_PAST: Final = Past()
+NO_PAST: Final = AttemptHistory()
 _FAILED_LATER: Final = SOFT | {ProviderEventKind.DEFERRED}
 """Words that can move a message on to another credential."""
 
@@ -74,7 +74,7 @@ def _barred(windows: Iterable[Detail]) -> dict[int, set[str]]:
     return barred
 
 
-def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDetail]) -> dict[int, Past]:
+def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDetail]) -> dict[int, AttemptHistory]:
     """Return by recipient what a chunk's details tell of its attempts; who is left out was never tried.
 
     Args:
@@ -93,7 +93,7 @@ def pasts(ledger: Ledger, windows: Iterable[Detail], words: Iterable[FeedbackDet
                 last.add(entry.index)
     none: frozenset[str] = frozenset()
     return {
-        i: Past(frozenset(names), frozenset(spent.get(i, none)), i in last, frozenset(barred.get(i, none)))
+        i: AttemptHistory(frozenset(names), frozenset(spent.get(i, none)), i in last, frozenset(barred.get(i, none)))
         for i, names in named.items()
     }
 
@@ -142,7 +142,7 @@ class PassContext:
     full: FullLane | None = None
     per_call: int = 0
     gone: Callable[[str], bool] = lambda _credential: False
-    pasts: Callable[[Ledger], Mapping[int, Past]] = lambda _ledger: {}
+    pasts: Callable[[Ledger], Mapping[int, AttemptHistory]] = lambda _ledger: {}
 
 
 def release(ledger: Ledger, passing: PassContext) -> Ledger:

@@ -12,7 +12,7 @@ from shared.domain.jobs.details import LOST, Detail
 from shared.domain.jobs.job import DIGEST, MAIL, Job
 from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.outcomes import Entry, Kind
-from shared.domain.jobs.passes import FullLane, PassContext, Past
+from shared.domain.jobs.passes import AttemptHistory, FullLane, PassContext
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.jobs.states import ACTIVE, Cell
 from shared.domain.lanes import backoff
@@ -110,7 +110,7 @@ class Recovery:
             return max(due, retry_delay(-(-mailed // len(route))))
         return max(due, round(backoff.round_delay(n, self._rng, chance) * 1000))
 
-    def _pasts(self, ledger: Ledger) -> dict[int, Past]:
+    def _pasts(self, ledger: Ledger) -> dict[int, AttemptHistory]:
         return passes.pasts(ledger, *self._records.details(ledger.job, ledger.chunk))
 
     def take_over(self, job: Job, expired: Ledger, chance: Chance = Chance.UNKNOWN) -> Ledger | None:
