@@ -20,7 +20,7 @@ from shared.domain.lanes.pacing import HORIZON, Pace, Slots
 from shared.domain.times import Seconds
 from shared.engine.lane.calls import LeaseCalls
 from shared.engine.lane.compose import Composition
-from shared.engine.lane.lease import Lease, ProviderCall, Wanted
+from shared.engine.lane.lease import Lease, ProviderCall, WindowPlan
 from shared.engine.lane.send import GRACE, MARGIN, Sender
 from shared.engine.lane.start import PointerResult
 from shared.engine.lane.window import LOOK, WindowCalls
@@ -41,7 +41,7 @@ class _Member:
 
     place: int
     lease: Lease
-    wanted: Wanted
+    wanted: WindowPlan
     windows: WindowCalls
     first: int = 0
     parcels: Sequence[ProviderCall] = ()
@@ -253,7 +253,7 @@ class GroupSender(Sender):
             count, first = count + wanted.count, first + wanted.slots
         return members
 
-    def _wanted(self, lease: Lease, pace: Pace) -> Wanted | None:
+    def _wanted(self, lease: Lease, pace: Pace) -> WindowPlan | None:
         """Return what a plain lease takes of the slots; None if it is not plain, or its message cannot be made now."""
         if pace.period or not self._admission.closed or self._admission.narrow(pace) != pace or self._is_full(lease):
             return None

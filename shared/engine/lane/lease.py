@@ -82,7 +82,7 @@ class ProviderCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WindowPlan:
     """The size of the next window: `count` recipients, in turn; `slots`, of which `lull` stay empty.
 
     `least`: the units of the first message.
@@ -167,7 +167,7 @@ class Lease:
         """The last moment at which a call may begin, Unix seconds: the last millisecond of its hours."""
         return (self.closes - 1) / 1000 if self.closes else math.inf
 
-    def wanted(self, rate: Pace) -> Wanted:
+    def wanted(self, rate: Pace) -> WindowPlan:
         """Return what the next window takes; its messages are made, since how long a text is decides about its slots.
 
         Raises:
@@ -177,7 +177,7 @@ class Lease:
         shared = self.composition.shared
         if shared is not None and shared.slots == 1:
             count = min(len(waiting), rate.window)
-            return Wanted(count, count)
+            return WindowPlan(count, count)
         count = slots = lull = size = least = 0
         before: RenderedMessage | None = None
         for index in waiting[: rate.window]:
@@ -189,7 +189,7 @@ class Lease:
                 break
             count, slots, lull = count + 1, slots + made.slots, pause
             least = least or made.slots
-        return Wanted(count, slots + lull, lull, least)
+        return WindowPlan(count, slots + lull, lull, least)
 
     def counted(self, slots: Slots, units: int) -> None:
         """Take in the units that a reservation has counted for it."""

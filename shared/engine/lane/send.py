@@ -28,7 +28,7 @@ from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.calls import Calls, LeaseCalls
 from shared.engine.lane.checks import ClaimCheck, Rooms
 from shared.engine.lane.compose import Composition
-from shared.engine.lane.lease import Lease, ProviderCall, Wanted
+from shared.engine.lane.lease import Lease, ProviderCall, WindowPlan
 from shared.engine.lane.recovery import Recovery, mailed
 from shared.engine.lane.slots import PATIENCE, LatencyEstimate, SlotClient, patience
 from shared.engine.lane.start import PointerResult, Starter
@@ -308,7 +308,7 @@ class Sender:
         lease.end = end
         self._claim(lease, 0, expired=0.0)
 
-    def _latest_start(self, rate: Pace, wanted: Wanted, *, began: Seconds, last: Seconds) -> Seconds:
+    def _latest_start(self, rate: Pace, wanted: WindowPlan, *, began: Seconds, last: Seconds) -> Seconds:
         """Return the latest start of a window that ends by `last`, for a lease that works since `began`."""
         slots = max(rate.window, min(wanted.slots, rate.room))
         latest = last - self._call_timeout - max(slots - 1, wanted.lull) * rate.spacing
@@ -318,11 +318,11 @@ class Sender:
         refused = len(lease.requeued)
         return lease.cut_short or refused > rate.window or (refused > 0 and not self._slot_client.refuses_rarely())
 
-    def _ends(self, lease: Lease, wanted: Wanted) -> bool:
+    def _ends(self, lease: Lease, wanted: WindowPlan) -> bool:
         """Check whether a lease has nothing more to send, or must not."""
         return lease.lost or not wanted.count or lease.job.state not in ACTIVE or self._leaves(lease)
 
-    def _reserve(self, lease: Lease, rate: Pace, wanted: Wanted, until: Seconds) -> Slots:
+    def _reserve(self, lease: Lease, rate: Pace, wanted: WindowPlan, until: Seconds) -> Slots:
         """Reserve the slots of a window."""
         return self._slot_client.reserve(
             wanted.slots,

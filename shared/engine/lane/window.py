@@ -13,7 +13,7 @@ from shared.domain.lanes.pacing import Pace, Slots
 from shared.domain.times import Seconds
 from shared.engine.lane.admission import FULL, SHUT, Admission
 from shared.engine.lane.calls import LeaseCalls
-from shared.engine.lane.lease import Lease, ProviderCall, Wanted, target
+from shared.engine.lane.lease import Lease, ProviderCall, WindowPlan, target
 from shared.engine.lane.slots import SlotClient
 from shared.engine.pool import Pending
 from shared.ports import Clock
@@ -270,7 +270,7 @@ class WindowCalls:
             self._fault = self._fault or fault
 
 
-def wanted_for(parcels: Sequence[ProviderCall], rate: Pace) -> Wanted:
+def wanted_for(parcels: Sequence[ProviderCall], rate: Pace) -> WindowPlan:
     """Return what to reserve for calls that wait: for as many of them as fit a second, at least for the first."""
     slots = lull = count = 0
     for parcel in parcels:
@@ -278,4 +278,4 @@ def wanted_for(parcels: Sequence[ProviderCall], rate: Pace) -> Wanted:
         if slots and slots + parcel.slots + pause > rate.room:
             break
         slots, lull, count = slots + parcel.slots, pause, count + len(parcel.indices)
-    return Wanted(count, slots + lull, lull, parcels[0].slots if parcels else 0)
+    return WindowPlan(count, slots + lull, lull, parcels[0].slots if parcels else 0)
