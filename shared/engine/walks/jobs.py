@@ -24,7 +24,7 @@ from shared.engine.lane.recovery import Recovery
 from shared.engine.outcome.fold import LedgerFolder
 from shared.engine.walks import Inspection, Run
 from shared.engine.walks.doubts import Asking
-from shared.engine.walks.keeping import AGED_MS, Keeping
+from shared.engine.walks.keeping import AGED_MS, RetentionExtender
 from shared.engine.walks.pointing import Pointing
 from shared.engine.walks.stuck_jobs import StuckJobs
 from shared.frozen import dataclass
@@ -78,7 +78,7 @@ class OpenJobs:
         self._clock = clock
         self._asking = asking
         self._slots = slots
-        self._keeping = Keeping(records)
+        self._keeping = RetentionExtender(records)
         self._pointing = Pointing(holds=holds, lanes=lanes, now=0)
         self._stuck_jobs: StuckJobs | None = None
         """Of the present round; None: another process saw its beginning."""

@@ -26,7 +26,7 @@ AGED_MS: Final = 20 * DAY_MS
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class RetentionExtender:
     """Prolongs jobs that are not over, and ends those that have waited for too long."""
 
     records: Records
