@@ -28,7 +28,7 @@ from shared.ports.campaigns import (
     Uploads,
 )
 from shared.ports.common import After, Clock, Limit, MalformedSecret, Retriable, Sleep
-from shared.ports.digests import DigestHints, DigestJobs, DigestPolicies, WindowKeeping, WindowPages, Windows
+from shared.ports.digests import DigestHints, DigestJobs, DigestPolicies, WindowPages, WindowRetention, Windows
 from shared.ports.exports import Exports, Multipart
 from shared.ports.hooks.announcements import Announcements
 from shared.ports.hooks.deliveries import (

@@ -75,7 +75,7 @@ class Windows(Protocol):
         """
 
 
-class WindowKeeping(Protocol):
+class WindowRetention(Protocol):
     """Windows as the scheduled function walks, changes and removes them."""
 
     def due(self, shard: int, now: Millis) -> Iterable[str]:

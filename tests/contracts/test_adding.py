@@ -12,7 +12,7 @@ from shared.domain.audit import SYSTEM, audited
 from shared.domain.digests.events import event_id, unpack
 from shared.domain.digests.window import DigestWindow, WindowState
 from shared.engine.digests.add import DigestAdder, NoPolicy, OtherContent, PostedEvent
-from shared.ports import DigestPolicies, WindowKeeping, Windows
+from shared.ports import DigestPolicies, WindowRetention, Windows
 from tests.domain.digests.examples import ACCOUNT, event, policy
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.digests.policies import FakeDigestPolicies
@@ -27,7 +27,7 @@ KEYS = ("acme/one", "acme/two")
 def adders(stores: Stores, clock: FakeClock, limit: int) -> tuple[list[DigestAdder], Windows]:
     """Return adders of two processes, and what they share."""
     windows: Windows
-    keeping: WindowKeeping
+    keeping: WindowRetention
     policies: DigestPolicies
     if isinstance(stores, FakeStores):
         windows = keeping = FakeWindows(stores.tap)

@@ -11,7 +11,7 @@ from shared.domain.content.content import Content, DigestLines, Mailbox
 from shared.domain.digests.window import DigestWindow, WindowState, closed, postponed, processed
 from shared.domain.jobs.job import DIGEST
 from shared.domain.jobs.prepared import PreparedJob
-from shared.ports import DigestJobs, Retriable, WindowKeeping, Windows
+from shared.ports import DigestJobs, Retriable, WindowRetention, Windows
 from tests.contracts.conftest import Parts
 from tests.domain.digests.examples import NOW, window
 from tests.fakes.clock import FakeClock
@@ -31,7 +31,7 @@ class Service:
     def __init__(self, stores: Stores, clock: FakeClock) -> None:
         self.stores = stores
         self.windows: Windows
-        self.keeping: WindowKeeping
+        self.keeping: WindowRetention
         self.jobs: DigestJobs
         if isinstance(stores, FakeStores):
             fake = FakeWindows(stores.tap)

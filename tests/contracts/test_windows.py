@@ -13,7 +13,7 @@ from shared.domain.audit import Act, Log, audited
 from shared.domain.digests import window as rules
 from shared.domain.digests.events import MAX_BYTES
 from shared.domain.digests.window import MAX_PARTS, DigestWindow, Join, WindowState, joined, joining, shard_of
-from shared.ports import Journal, WindowKeeping, WindowPages, Windows
+from shared.ports import Journal, WindowPages, WindowRetention, Windows
 from tests.domain.digests import examples
 from tests.domain.digests.examples import ACCOUNT, KEY, NOW, POLICY, part
 from tests.fakes.digests.windows import FakeWindows
@@ -31,7 +31,7 @@ class Store:
     def __init__(self, stores: Stores) -> None:
         self.tap = stores.tap
         self.windows: Windows
-        self.keeping: WindowKeeping
+        self.keeping: WindowRetention
         self.pages: WindowPages
         self.writes = "windows.{0}"
         if isinstance(stores, FakeStores):

@@ -21,7 +21,7 @@ from shared.domain.times import Millis
 from shared.engine.digests.earlier import EarlierEvents
 from shared.engine.pool import Pool
 from shared.frozen import dataclass
-from shared.ports import Clock, DigestHints, DigestPolicies, Retriable, WindowKeeping, Windows
+from shared.ports import Clock, DigestHints, DigestPolicies, Retriable, WindowRetention, Windows
 
 WORKERS: Final = 16
 """Keys of one request that are served at once."""
@@ -122,7 +122,7 @@ class DigestAdder:
         self,
         *,
         windows: Windows,
-        keeping: WindowKeeping,
+        keeping: WindowRetention,
         policies: DigestPolicies,
         hints: DigestHints,
         clock: Clock,

@@ -7,7 +7,7 @@ from typing import Final
 from shared.domain.digests.window import LOOK_BACK_MS, SHARDS, DigestWindow, WindowState, postponed
 from shared.domain.times import DAY_MS, Millis
 from shared.engine.digests.repeats import LOOK_BACK, STEP
-from shared.ports import Clock, WindowKeeping, Windows
+from shared.ports import Clock, WindowRetention, Windows
 
 AGAIN_MS: Final = 7 * DAY_MS
 """Milliseconds after which the last window of a key, which is never removed, is checked again."""
@@ -17,7 +17,7 @@ OVER: Final = (WindowState.PROCESSED, WindowState.CANCELLED)
 class WindowCleaner:
     """Removes windows."""
 
-    def __init__(self, windows: Windows, keeping: WindowKeeping, clock: Clock) -> None:
+    def __init__(self, windows: Windows, keeping: WindowRetention, clock: Clock) -> None:
         self._windows = windows
         self._keeping = keeping
         self._clock = clock

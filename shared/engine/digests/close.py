@@ -12,7 +12,7 @@ from shared.domain.spending.limits import CODE
 from shared.domain.times import DAY_MS, Millis
 from shared.engine.digests.make import DigestFault, DigestMaker
 from shared.engine.digests.repeats import Repeats
-from shared.ports import Clock, DigestHints, DigestPolicies, Retriable, WindowKeeping, Windows
+from shared.ports import Clock, DigestHints, DigestPolicies, Retriable, WindowRetention, Windows
 
 LATE_MS: Final = 600_000
 """A window that has not been made so long after it closed raises the alarm."""
@@ -49,7 +49,7 @@ class WindowCloser:
         self,
         *,
         windows: Windows,
-        keeping: WindowKeeping,
+        keeping: WindowRetention,
         policies: DigestPolicies,
         hints: DigestHints,
         maker: DigestMaker,

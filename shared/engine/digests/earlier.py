@@ -11,7 +11,7 @@ from typing import Final
 from shared.domain.digests.events import DigestEvent, unpack
 from shared.domain.digests.window import LOOK_BACK_MS, DigestWindow, WindowState, place
 from shared.engine.digests.repeats import Name, SeenEvents, name_of, unpack_names
-from shared.ports import Clock, WindowKeeping, Windows
+from shared.ports import Clock, WindowRetention, Windows
 
 LOOK: Final = 12
 """Windows before the last one that are read: those of an hour, if windows take five minutes."""
@@ -37,7 +37,7 @@ class EarlierEvents:
         keeping: reads earlier windows and the ids that they kept.
     """
 
-    def __init__(self, windows: Windows, keeping: WindowKeeping, clock: Clock) -> None:
+    def __init__(self, windows: Windows, keeping: WindowRetention, clock: Clock) -> None:
         self._windows = windows
         self._keeping = keeping
         self._clock = clock

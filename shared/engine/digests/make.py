@@ -42,7 +42,7 @@ from shared.ports import (
     Lanes,
     Records,
     Retriable,
-    WindowKeeping,
+    WindowRetention,
     Windows,
 )
 
@@ -64,7 +64,7 @@ class DigestStores:
     """The stores that a digest is made from, and that of its job."""
 
     windows: Windows
-    keeping: WindowKeeping
+    keeping: WindowRetention
     policies: DigestPolicies
     records: Records
     standings: AccountStatuses

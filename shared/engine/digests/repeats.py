@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from shared.domain.digests.events import CONTENT_BYTES, DigestEvent, content_of, unpack
 from shared.domain.digests.window import LOOK_BACK_MS, DigestWindow
-from shared.ports import WindowKeeping, Windows
+from shared.ports import WindowRetention, Windows
 
 LOOK_BACK: Final = 100
 """The most earlier windows that are read."""
@@ -76,7 +76,7 @@ class Repeats:
         keeping: reads earlier windows, and keeps the ids of those that become digests.
     """
 
-    def __init__(self, windows: Windows, keeping: WindowKeeping) -> None:
+    def __init__(self, windows: Windows, keeping: WindowRetention) -> None:
         self._windows = windows
         self._keeping = keeping
 
