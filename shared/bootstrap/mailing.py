@@ -6,7 +6,7 @@ from shared import contracts
 from shared.adapters import metrics
 from shared.adapters.dynamo.mails.mails import DynamoMails
 from shared.bootstrap.use_cases import Room
-from shared.engine.mails.ends import MailEnds, MailJobs
+from shared.engine.mails.ends import MailCompletion, MailJobs
 from shared.engine.mails.holds import DomainHolds, MailStream
 from shared.engine.mails.queueing import MailQueuer
 from shared.engine.mails.reports import MailReporter
@@ -103,7 +103,7 @@ class Mailing(Room):
             r.mails, r.deployment.records, r.deployment.ledgers, r.files, r.queuer, r.deployment.clock, r.figures
         )
     )
-    ends = part(lambda r: MailEnds(r.mails, r.deployment.records, r.deployment.ledgers, r.files, r.reporter))
+    ends = part(lambda r: MailCompletion(r.mails, r.deployment.records, r.deployment.ledgers, r.files, r.reporter))
     """Ends mails."""
     holds = part(lambda r: DomainHolds(r.mails, r.deployment.records, r.deployment.ledgers))
     stream = part(lambda r: MailStream(r.deployment.records, r.ends, r.holds))

@@ -33,7 +33,7 @@ OVERDUE_MS: Final = 3 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
-class MailEnds:
+class MailCompletion:
     """Ends mails.
 
     Attributes:
@@ -114,7 +114,7 @@ class MailJobs:
     records: Records
     ledgers: LedgerQueue
     mails: Mails
-    ends: MailEnds
+    ends: MailCompletion
     asking: Asking
     clock: Clock
     figures: MailFigures

@@ -11,7 +11,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.queue import LedgerQueue
 from shared.domain.mails.retry import IN_A_ROW, failed_for_now, is_refusal, row_of, to_hold
-from shared.engine.mails.ends import MailEnds
+from shared.engine.mails.ends import MailCompletion
 from shared.frozen import dataclass
 from shared.ports import Mails, Records
 
@@ -27,7 +27,7 @@ class MailStream:
     """
 
     records: Records
-    ends: MailEnds
+    ends: MailCompletion
     holds: "DomainHolds"
 
     def released(self, name: str, some: Sequence[Ledger], *, logged: bool) -> None:

@@ -31,7 +31,7 @@ from shared.domain.mails.queue import (
     ReadMail,
 )
 from shared.domain.times import Millis
-from shared.engine.mails.ends import MailEnds
+from shared.engine.mails.ends import MailCompletion
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
 from shared.ports import Clock, MailFiles, Records, Retriable
 
@@ -59,7 +59,7 @@ class LedgerMailQueue:
         ledgers: LedgerQueue,
         files: MailFiles,
         queuer: MailQueuer,
-        ends: MailEnds,
+        ends: MailCompletion,
         open_jobs: Callable[[], Iterable[str]],
         clock: Clock,
     ) -> None:

@@ -13,7 +13,7 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.mails.mail import StoredMail, opened
 from shared.domain.mails.queue import MailSchedule, NewDestination
-from shared.engine.mails.ends import MailEnds, MailJobs
+from shared.engine.mails.ends import MailCompletion, MailJobs
 from shared.engine.mails.holds import DomainHolds, MailStream
 from shared.engine.mails.queue import LedgerMailQueue
 from shared.engine.mails.queueing import MailQueuer, OutgoingMail
@@ -75,7 +75,7 @@ class MailWorld(World):
         self.queuer = MailQueuer(mails=self.mails, acceptor=self.acceptor, lanes=self.lanes, clock=self.clock)
         common: Mapping[str, Any] = {"clock": self.clock, "figures": self.figures}
         self.reporter = MailReporter(**stores, files=self.files, queuer=self.queuer, **common)
-        self.ends = MailEnds(**stores, files=self.files, reporter=self.reporter)
+        self.ends = MailCompletion(**stores, files=self.files, reporter=self.reporter)
         asking = Asking(self.records, self.lanes, self.answers)
         self.looks = MailJobs(**stores, ends=self.ends, asking=asking, **common)
         self.released = MailStream(self.records, self.ends, DomainHolds(**stores))
