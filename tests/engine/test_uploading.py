@@ -7,7 +7,7 @@ import pytest
 from shared.contracts import TEST_CREDENTIAL, ingest
 from shared.domain.campaigns.campaign import MAX_JOBS, Campaign, Upload, UploadState
 from shared.domain.lists.uploads import ListRules
-from shared.engine.lists.uploading import PLACE_SECONDS, WITHDRAWN, Place, Refusal, Reminder, as_csv
+from shared.engine.lists.uploading import PLACE_SECONDS, WITHDRAWN, Refusal, Reminder, UploadTarget, as_csv
 from shared.engine.walks import simple
 from shared.engine.work import WorkResult
 from shared.ports import Retriable
@@ -25,7 +25,7 @@ def intake() -> Intake:
 
 def placed(intake: Intake, data: bytes = DATA) -> Upload:
     place = intake.uploading.start(intake.campaign())
-    assert isinstance(place, Place)
+    assert isinstance(place, UploadTarget)
     intake.files.items[place.upload.blob] = data
     return place.upload
 
@@ -33,7 +33,7 @@ def placed(intake: Intake, data: bytes = DATA) -> Upload:
 def test_a_place_closes_nothing(intake: Intake) -> None:
     campaign = intake.campaign()
     place = intake.uploading.start(campaign, ListRules("FR", drop_duplicates=True, column="To", strict=True))
-    assert isinstance(place, Place)
+    assert isinstance(place, UploadTarget)
     upload = place.upload
     assert intake.now(upload) == upload
     assert (upload.state, upload.region, upload.drop_duplicates) == (UploadState.WAITING, "FR", True)
@@ -44,7 +44,7 @@ def test_a_place_closes_nothing(intake: Intake) -> None:
     assert place.expires_at == intake.clock.ms + PLACE_SECONDS * 1000
     assert upload.ttl == (intake.clock.ms + 60 * 86_400_000) // 1000
     assert intake.uploads.campaigns[campaign.id] == campaign
-    assert isinstance(intake.uploading.start(campaign), Place), "a place that is never used bars no other"
+    assert isinstance(intake.uploading.start(campaign), UploadTarget), "a place that is never used bars no other"
 
 
 def test_a_complete_file_is_queued_and_its_campaign_closed(intake: Intake) -> None:
@@ -86,16 +86,16 @@ def test_a_second_list_is_refused_while_one_is_read(intake: Intake) -> None:
     assert intake.uploading.put(campaign, DATA) is Refusal.UPLOAD_IN_PROGRESS
     assert intake.serve()
     after = intake.uploads.campaigns[campaign.id]
-    assert isinstance(intake.uploading.start(after), Place)
+    assert isinstance(intake.uploading.start(after), UploadTarget)
 
 
 def test_of_two_lists_completed_at_once_one_is_read(intake: Intake) -> None:
     campaign = intake.campaign()
     places = [intake.uploading.start(campaign) for _ in range(2)]
     for place in places:
-        assert isinstance(place, Place)
+        assert isinstance(place, UploadTarget)
         intake.files.items[place.upload.blob] = DATA
-    made = [intake.uploading.complete(campaign, p.upload.id) for p in places if isinstance(p, Place)]
+    made = [intake.uploading.complete(campaign, p.upload.id) for p in places if isinstance(p, UploadTarget)]
     assert isinstance(made[0], Upload)
     assert made[1] is Refusal.UPLOAD_IN_PROGRESS
 
@@ -165,7 +165,7 @@ def test_withdrawing_one_list_leaves_the_others_and_what_was_sent(intake: Intake
     intake.uploading.complete(campaign, first.id)
     intake.serve()
     place = intake.uploading.start(intake.uploads.campaigns[campaign.id])
-    assert isinstance(place, Place)
+    assert isinstance(place, UploadTarget)
     second = place.upload
     current = intake.uploads.campaigns[campaign.id]
     assert isinstance(intake.uploading.withdraw(current, second.id), Upload)

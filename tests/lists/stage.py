@@ -38,7 +38,7 @@ from shared.domain.jobs.job import Policy
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lists.ingest import Ingest
 from shared.domain.lists.uploads import BadRow, Checkpoint, ListRules, Options
-from shared.engine.lists.uploading import Place, Uploading
+from shared.engine.lists.uploading import Uploading, UploadTarget
 from tests.fakes.forks import FORKS
 from tests.fakes.tables import Tables, create_tables
 from tests.lists import reader
@@ -175,7 +175,7 @@ class Stage:
         campaign = Campaign(new_id(now), "acc_1", False, "Big", "email", "main", Message("Hi"), now)
         self._db.put_item(TableName=self._tables.records, Item=campaign_item(campaign))
         place = uploading.start(campaign, ListRules(drop_duplicates=drop_duplicates))
-        assert isinstance(place, Place)
+        assert isinstance(place, UploadTarget)
         self._campaign, self._name = campaign.id, place.upload.id
         with self._spooled() as body:
             s3.upload_fileobj(body, BUCKET, place.upload.blob)

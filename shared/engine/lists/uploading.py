@@ -54,7 +54,7 @@ class Refusal(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class UploadTarget:
     """Where a list's file is to be put: one PUT of `url` with `headers`, until `expires_at` (Unix ms)."""
 
     upload: Upload
@@ -88,7 +88,7 @@ class Uploading:
 
     def start(
         self, campaign: Campaign, rules: ListRules = DEFAULTS, content_type: str = CONTENT_TYPE, size: int = 0
-    ) -> Place | Refusal:
+    ) -> UploadTarget | Refusal:
         """Give a place for a list's file. Nothing is closed for edits until the file is said to be there.
 
         An account has few places at once: one that ended, or whose file is said to be there, does not count.
@@ -108,7 +108,7 @@ class Uploading:
             return Refusal.TOO_MANY_UPLOADS
         self._uploads.add(upload)
         url, headers = self._files.place(upload.blob, content_type=content_type, seconds=PLACE_SECONDS, size=size)
-        return Place(upload, url, headers, until)
+        return UploadTarget(upload, url, headers, until)
 
     def _filled(self, names: Sequence[str]) -> list[str]:
         """Return those places whose file is said to be there. One that was withdrawn before still takes a file."""
