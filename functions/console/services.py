@@ -43,7 +43,7 @@ READS: Final = 12
 """Reads of pages that are made at once: a page waits for the slowest, not for their sum."""
 
 
-class PlaceSeal(Protocol):
+class CursorSeal(Protocol):
     """Seals places in lists, so that no address of a page can be made up."""
 
     def seal(self, use: str, text: str) -> str:
@@ -83,7 +83,7 @@ class ConsoleServices:
     """Names that addresses are stored under. The first account begins them."""
     buttons: Buttons | None
     """Does what operators press; None: the console shows their commands."""
-    links: PlaceSeal
+    links: CursorSeal
     """Seals places in lists."""
     limits: SignInLimits
     reads: Executor
