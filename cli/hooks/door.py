@@ -9,7 +9,7 @@ HOOKS: Final = "hooks"
 Document = dict[str, Any]
 
 
-class HookDoor(Protocol):
+class HookBackend(Protocol):
     """Endpoints and their deliveries, as the API's documents."""
 
     def create(self, body: Mapping[str, Any]) -> Document:

@@ -10,7 +10,7 @@ import typer
 
 from cli.client import connect
 from cli.deployment import Aws, Stage
-from cli.hooks.door import ApiHooks, HookDoor
+from cli.hooks.door import ApiHooks, HookBackend
 
 Deployment = Annotated[
     bool,
@@ -33,7 +33,7 @@ class HookOwner:
     stage: str
     aws: bool
 
-    def door(self) -> AbstractContextManager[HookDoor]:
+    def door(self) -> AbstractContextManager[HookBackend]:
         """Return where the endpoints are seen to."""
         if not self.deployment:
             return nullcontext(ApiHooks(connect(self.ctx)))

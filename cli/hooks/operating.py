@@ -6,12 +6,12 @@ from typing import Any
 
 import typer
 
-from cli.hooks.door import HOOKS, Document, HookDoor
+from cli.hooks.door import HOOKS, Document, HookBackend
 from cli.operating.door import OperatorClient, door, segment
 
 
 class OperatedHooks:
-    """Implements `HookDoor` by the operators' function. A request that makes a secret is not repeated."""
+    """Implements `HookBackend` by the operators' function. A request that makes a secret is not repeated."""
 
     def __init__(self, client: OperatorClient) -> None:
         self._client = client
@@ -68,7 +68,7 @@ class OperatedHooks:
 
 
 @contextmanager
-def operated(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[HookDoor]:
+def operated(ctx: typer.Context, stage: str, *, aws: bool) -> Iterator[HookBackend]:
     """Yield the deployment's own endpoints. Errors of AWS become one line.
 
     Args:
