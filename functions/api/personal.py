@@ -9,7 +9,7 @@ from typing import Final
 from functions.api.services import ApiServices
 from shared.domain.audit import Act
 from shared.web.authentication import KeyRefused
-from shared.web.routing import Caller, Route
+from shared.web.routing import Principal, Route
 
 EXPORTS: Final = frozenset({"exportBatch", "exportJob", "exportCampaign"})
 """Operations that lead to a file with all recipients of what their path names."""
@@ -25,7 +25,7 @@ PERSONAL: Final = frozenset(
 """Operations whose answers have addresses, numbers or values of recipients."""
 
 
-def note_read(services: ApiServices, route: Route, caller: Caller, path: Mapping[str, str]) -> None:
+def note_read(services: ApiServices, route: Route, caller: Principal, path: Mapping[str, str]) -> None:
     """Note that a key reads personal data, before it gets the answer; raises Retriable if that is not possible.
 
     Notifiers poll only the notices that they have uploaded themselves.

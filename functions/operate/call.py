@@ -11,7 +11,7 @@ from shared.domain.audit import EVERYONE, checked_reason, operator
 from shared.web import routing
 from shared.web.http import Answer
 from shared.web.problems import Problem
-from shared.web.routing import B, Caller, Q, Route
+from shared.web.routing import B, Principal, Q, Route
 
 Call: TypeAlias = routing.Call[OperateServices, Q, B]
 """A call of an operator. `key.id` is the operator, as the audit log names them."""
@@ -69,7 +69,7 @@ def route(
     return Route(method, f"{ROOT}{path}", name, summary, Scope.ADMIN, handler, {200: answer}, problems)
 
 
-def caller_of(event: Mapping[str, Any]) -> Caller:
+def caller_of(event: Mapping[str, Any]) -> Principal:
     """Return the operator of an event. Only API Gateway writes the part of it that is read.
 
     Raises:
@@ -79,4 +79,4 @@ def caller_of(event: Mapping[str, Any]) -> Caller:
     arn = (authorizer.get("iam") or {}).get("userArn")
     if not arn:
         raise Problem("unauthorized", "Sign the request as an AWS identity with the right execute-api:Invoke.")
-    return Caller(ApiKey(operator(str(arn)), EVERYONE, test=False, scopes=ALL_SCOPES, name="", created_at=0))
+    return Principal(ApiKey(operator(str(arn)), EVERYONE, test=False, scopes=ALL_SCOPES, name="", created_at=0))

@@ -19,7 +19,7 @@ from shared.ports import Clock, Links
 from shared.web.access.signing import check, is_signed, signature_of
 from shared.web.http import Request
 from shared.web.problems import Problem
-from shared.web.routing import Caller, Route, Scheme
+from shared.web.routing import Principal, Route, Scheme
 
 REALMS: Final = {Scheme.KEY: 'Bearer realm="posthaste"', Scheme.BASIC: 'Basic realm="posthaste", charset="UTF-8"'}
 INVALID: Final = {"WWW-Authenticate": 'Bearer realm="posthaste", error="invalid_token"'}
@@ -106,7 +106,7 @@ class Doorkeeper:
     clock: Clock
 
 
-def authenticate(request: Request, route: Route, keeper: Doorkeeper) -> Caller:
+def authenticate(request: Request, route: Route, keeper: Doorkeeper) -> Principal:
     """Return the caller, having taken one request from its allowance.
 
     Args:
@@ -121,9 +121,9 @@ def authenticate(request: Request, route: Route, keeper: Doorkeeper) -> Caller:
         if kind.lower() == scheme.lower() and given.strip():
             if scheme is Scheme.BASIC:
                 return _notifier(given.strip(), route, keeper.accounts, keeper.logins)
-            return Caller(_key(given.strip(), request.source, keeper, route))
+            return Principal(_key(given.strip(), request.source, keeper, route))
     if not kind and Scheme.KEY in route.schemes and is_signed(request):
-        return Caller(_signed(request, keeper, route))
+        return Principal(_signed(request, keeper, route))
     raise _unauthorized(route)
 
 
@@ -225,7 +225,7 @@ def _token(text: str, keeper: Doorkeeper) -> AccessToken:
     return token
 
 
-def _notifier(credentials: str, route: Route, accounts: Callers, logins: NotifierLogins) -> Caller:
+def _notifier(credentials: str, route: Route, accounts: Callers, logins: NotifierLogins) -> Principal:
     """Return a notifier as a caller.
 
     Args:
@@ -241,7 +241,7 @@ def _notifier(credentials: str, route: Route, accounts: Callers, logins: Notifie
     _limit(accounts.take(found.account, Taker(found.name, sends=route.sends, notifier=True), test=found.test), "")
     logins.note_call(found.name, status=route.status)
     key = ApiKey(found.name, found.account, found.test, frozenset({Scope.READ}), found.name, found.created_at)
-    return Caller(key, found)
+    return Principal(key, found)
 
 
 def _limit(excess: Excess | None, key_id: str) -> None:

@@ -71,7 +71,7 @@ class Call(Generic[S, Q, B]):
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class Principal:
     """Who asks. `key`: as in `Call`; `notifier`: None for an API key."""
 
     key: ApiKey
@@ -192,7 +192,7 @@ class Route:
         """The names of the path's parameters."""
         return parameters(self.path)
 
-    def answer(self, request: Request, services: object, caller: Caller, path: Mapping[str, str]) -> Answer:
+    def answer(self, request: Request, services: object, caller: Principal, path: Mapping[str, str]) -> Answer:
         """Validate and call the handler."""
         query = _query(self.query, request)
         return self.handler(Call(request, services, caller.key, path, query, self._body(request), caller.notifier))

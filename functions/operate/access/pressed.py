@@ -21,7 +21,7 @@ from shared.domain.people import User, as_of_now
 from shared.web import answering, http
 from shared.web.http import Answer, Request
 from shared.web.problems import Problem
-from shared.web.routing import Caller, find
+from shared.web.routing import Principal, find
 from shared.web.sessions import digest
 
 logger = logs.lines("buttons")
@@ -70,7 +70,7 @@ def _answer(event: Mapping[str, Any], request_id: str, using: PressedServices, s
     if route.name not in (KEY_ADMINS | OPERATORS if user.key_admin else OPERATORS):
         raise Problem("missing_scope", "This needs the role key-admin, or a command.")
     key = ApiKey(user.actor, EVERYONE, test=False, scopes=ALL_SCOPES, name="", created_at=0)
-    return route.answer(request, using, Caller(key), path)
+    return route.answer(request, using, Principal(key), path)
 
 
 def _who(session: str, using: PressedServices) -> User:
