@@ -64,7 +64,7 @@ class Noticing(Room):
     )
     """Begins runs of notices."""
     taker = part(
-        lambda r: take.NoticeTaker(
+        lambda r: take.NoticeIntake(
             inboxes=r.deployment.inboxes,
             notices=r.notices,
             templates=r.deployment.templates,

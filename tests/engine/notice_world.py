@@ -7,7 +7,7 @@ from shared.domain.campaigns.campaign import Message, StoredTemplate
 from shared.domain.campaigns.variants import Variants
 from shared.domain.notices.notice import Notice
 from shared.domain.notices.notifier import Notifier
-from shared.engine.notices.take import NoticeService, NoticeTaker
+from shared.engine.notices.take import NoticeIntake, NoticeService
 from tests.domain.notices.examples import NOW, OWNER, record
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import Tap
@@ -60,7 +60,7 @@ class NoticeWorld:
         self.journal = FakeJournal(self.tap)
         acceptances = FakeAcceptances(self.journal, self.clock)
         self.service = NoticeService(inboxes=self.inboxes, queue=self.queue, clock=self.clock, acceptances=acceptances)
-        self.taker = NoticeTaker(
+        self.taker = NoticeIntake(
             inboxes=self.inboxes,
             notices=self.notices,
             templates=self.templates,

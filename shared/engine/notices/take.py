@@ -85,7 +85,7 @@ class _Batch:
     changes: tuple[_Change, ...]
 
 
-class NoticeTaker:
+class NoticeIntake:
     """Takes records out of inboxes. Two at once do the same work twice, and no harm.
 
     Args:
