@@ -18,7 +18,7 @@ from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import CONFIG, Dynamo
 from shared.adapters.dynamo.digests.jobs import DynamoDigestJobs
-from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
+from shared.adapters.dynamo.digests.keeping import DynamoWindowRetention
 from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.dynamo.jobs.records import DynamoRecords
@@ -161,7 +161,7 @@ def run(*, events: int, people: int, each: int) -> dict[str, float]:
     answering(database, table.answer)
     dynamo, clock, now = Dynamo(database), SystemClock(), int(time.time() * 1000)
     records = DynamoRecords(dynamo, records="records", ops="ops", blobs=NoBlobs())
-    windows, keeping = DynamoWindows(dynamo, records="records"), DynamoWindowKeeping(dynamo, records="records")
+    windows, keeping = DynamoWindows(dynamo, records="records"), DynamoWindowRetention(dynamo, records="records")
     policies = DynamoDigestPolicies(dynamo, records="records")
     policy = DigestPolicy("acc_bench", "acme/", 1, now, now, subject="{{ count }} events of {{ batch_key }}")
     policies.save(None, policy, None, event=audited("acc_bench", now, "acme", "digest_policy.created", SYSTEM))

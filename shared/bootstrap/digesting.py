@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from shared import contracts
 from shared.adapters import metrics
-from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
+from shared.adapters.dynamo.digests.keeping import DynamoWindowRetention
 from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.sqs import SqsQueue
@@ -31,7 +31,7 @@ class Digesting(Room):
 
     windows = part(lambda r: DynamoWindows(r.deployment.dynamo, records=r.deployment.records_table))
     """Windows and parts."""
-    keeping = part(lambda r: DynamoWindowKeeping(r.deployment.dynamo, records=r.deployment.records_table))
+    keeping = part(lambda r: DynamoWindowRetention(r.deployment.dynamo, records=r.deployment.records_table))
     """Windows as the digest function walks them."""
     pages = part(lambda r: listed.DynamoWindowPages(r.deployment.dynamo, records=r.deployment.records_table))
     """Windows as lists show them."""

@@ -19,7 +19,7 @@ from shared.adapters.dynamo.accounts.spending import DynamoSpending, KnownRules
 from shared.adapters.dynamo.accounts.stats import Stats
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
-from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
+from shared.adapters.dynamo.digests.keeping import DynamoWindowRetention
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
 from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
@@ -340,7 +340,7 @@ def build_api(client: Any, clock: FakeClock, *, keyed: bool = False) -> Api:
     digests = DigestServices(
         adder=DigestAdder(
             windows=windows,
-            keeping=DynamoWindowKeeping(functions, records=records),
+            keeping=DynamoWindowRetention(functions, records=records),
             policies=policies,
             hints=hints,
             clock=clock,

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Final
 
 from shared.adapters.dynamo.client import Dynamo
-from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
+from shared.adapters.dynamo.digests.keeping import DynamoWindowRetention
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.domain.digests.window import WindowState
 from shared.domain.hooks.delivery import Cells, DeliveryState, HookDelivery
@@ -62,7 +62,7 @@ def _collected(console: Console, key: str, job: str) -> str:
     assert old is not None
     now = console.services.now
     done = replace(old, state=WindowState.PROCESSED, job=job, closed_at=now, processed_at=now, version=old.version + 1)
-    assert DynamoWindowKeeping(db, records=records).change(old, done)
+    assert DynamoWindowRetention(db, records=records).change(old, done)
     return name
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
+from shared.adapters.dynamo.digests.keeping import DynamoWindowRetention
 from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.domain.audit import SYSTEM, audited
@@ -35,7 +35,7 @@ def adders(stores: Stores, clock: FakeClock, limit: int) -> tuple[list[DigestAdd
     else:
         assert isinstance(stores, MotoStores)
         windows = DynamoWindows(stores.dynamo, records=stores.tables.records)
-        keeping = DynamoWindowKeeping(stores.dynamo, records=stores.tables.records)
+        keeping = DynamoWindowRetention(stores.dynamo, records=stores.tables.records)
         policies = DynamoDigestPolicies(stores.dynamo, records=stores.tables.records)
     one = policy(window=60, near=10, extend=15, max_age=120, max_events=limit)
     policies.save(None, one, None, event=audited(ACCOUNT, clock.ms, "policy", "digest_policy.created", SYSTEM))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shared.adapters.dynamo.digests.jobs import DynamoDigestJobs
-from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
+from shared.adapters.dynamo.digests.keeping import DynamoWindowRetention
 from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.domain.content.content import Content, DigestLines, Mailbox
 from shared.domain.digests.window import DigestWindow, WindowState, closed, postponed, processed
@@ -41,7 +41,7 @@ class Service:
             assert isinstance(stores, MotoStores)
             table = stores.tables.records
             self.windows = DynamoWindows(stores.dynamo, records=table)
-            self.keeping = DynamoWindowKeeping(stores.dynamo, records=table)
+            self.keeping = DynamoWindowRetention(stores.dynamo, records=table)
             self.jobs = DynamoDigestJobs(stores.dynamo, records=table, ops=stores.tables.ops, blobs=stores.blobs)
         opened = self.windows.open(window())
         self.old = closed(opened, NOW + 300_000)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
+from shared.adapters.dynamo.digests.keeping import DynamoWindowRetention
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
 from shared.adapters.dynamo.digests.window_codec import window, window_item, window_update
 from shared.adapters.dynamo.digests.windows import DynamoWindows
@@ -43,7 +43,7 @@ class Store:
             table = stores.tables.records
             self.windows = DynamoWindows(stores.dynamo, records=table)
             self.journal = stores.journal
-            self.keeping = DynamoWindowKeeping(stores.dynamo, records=table)
+            self.keeping = DynamoWindowRetention(stores.dynamo, records=table)
             self.pages = DynamoWindowPages(stores.dynamo, records=table)
             self.writes = "dynamo.{1}"
 

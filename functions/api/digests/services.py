@@ -1,7 +1,7 @@
 """Services of the routes of events and digests, built when the first of them is called."""
 
 from shared import contracts
-from shared.adapters.dynamo.digests.keeping import DynamoWindowKeeping
+from shared.adapters.dynamo.digests.keeping import DynamoWindowRetention
 from shared.adapters.dynamo.digests.pages import DynamoWindowPages
 from shared.adapters.dynamo.digests.policies import DynamoDigestPolicies
 from shared.adapters.dynamo.digests.windows import DynamoWindows
@@ -38,7 +38,7 @@ def build(deployment: Deployment, senders: Senders) -> DigestServices:
     return DigestServices(
         adder=DigestAdder(
             windows=windows,
-            keeping=DynamoWindowKeeping(deployment.dynamo, records=records),
+            keeping=DynamoWindowRetention(deployment.dynamo, records=records),
             policies=policies,
             hints=hints,
             clock=clock,

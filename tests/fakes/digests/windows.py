@@ -14,7 +14,7 @@ ENDED = (WindowState.PROCESSED, WindowState.CANCELLED)
 
 
 class FakeWindows:
-    """`ports.Windows`, `ports.WindowKeeping` and `ports.WindowPages` in memory; thread-safe.
+    """`ports.Windows`, `ports.WindowRetention` and `ports.WindowPages` in memory; thread-safe.
 
     Attributes:
         items: windows by id.

@@ -12,8 +12,8 @@ from shared.domain.digests.window import DigestWindow, WindowState
 _PAGE: Final = 100
 
 
-class DynamoWindowKeeping(InRecords):
-    """`ports.WindowKeeping` over the table `records`."""
+class DynamoWindowRetention(InRecords):
+    """`ports.WindowRetention` over the table `records`."""
 
     def due(self, shard: int, now: int) -> Iterable[str]:
         return self._walk(keys.due_slot(shard), now)
