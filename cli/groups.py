@@ -24,7 +24,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "or the spool, has it.",
     },
     "See what became of it": {
-        "message": "Show what happened to one message: each attempt with the provider's answer, and each later event.",
+        "message": "One message: `message ID` shows what happened to it, and `message find` looks for it.",
         "stats": "Show the results of the messages accepted on each day.",
         "quota": "Show the limits of a UTC day that operators have set for the account and the API key, and "
         "how much is used.",

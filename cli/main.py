@@ -223,7 +223,7 @@ COMMANDS: Final[Mapping[str, Source]] = {
     "campaign": lambda: _sending()[0],
     "approval-limit": lambda: approving.app,
     "mail": lambda: mails.app,
-    "message": lambda: timeline.message,
+    "message": lambda: timeline.app,
     "hook": lambda: hooks.app,
     "template": lambda: _sending()[1],
     "program": lambda: programs.app,

@@ -1,10 +1,12 @@
-"""`posthaste message ID`: what happened to one message, in words and in order."""
+"""`posthaste message ID`: what happened to one message, in words and in order. `message find` looks for it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
+from cli.account.finding import find
 from cli.account.suppressions import told
 from cli.client import connect, path_of
 from cli.errors import Misused
@@ -32,6 +34,25 @@ EVENTS: Final[Mapping[str, str]] = {
 }
 
 
+class MessageCommands(TyperGroup):
+    """`message ID` is `message show ID`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put `show` before words that begin with no command."""
+        named = not args or args[0] in (*self.commands, "--help")
+        return super().parse_args(ctx, args if named else ["show", *args])
+
+
+app = typer.Typer(cls=MessageCommands, no_args_is_help=True)
+app.command("find")(find)
+
+
+@app.callback()
+def _group() -> None:
+    """One message: `message ID` shows what happened to it, and `message find` looks for it."""
+
+
+@app.command("show")
 def message(
     ctx: typer.Context,
     name: Annotated[

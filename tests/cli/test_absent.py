@@ -30,6 +30,7 @@ OTHERS: Final = {
     "ROLE": "viewer",
     "VALUE": "gone.example",
     "WHEN": "7d",
+    "on|off": "off",
     "[CIDR]...": "192.0.2.0/24",
 }
 """How an argument is called that names nothing → a value that it may have."""
@@ -64,7 +65,7 @@ def names_of(command: tuple[str, ...]) -> list[str]:
 def words_of(command: tuple[str, ...], names: list[str]) -> list[str]:
     """Return the words of a command about what is not there."""
     words = [ABSENT.get(name) or OTHERS[name] for name in names]
-    if command == ("message",):
+    if command == ("message", "show"):
         words = [f"{ID}/0.0"]
     return [*words, *OPTIONS.get(command, ()), *(["--yes"] if any(x.name == "yes" for x in params(command)) else [])]
 

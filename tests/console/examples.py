@@ -365,6 +365,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
         f"{x.account}/messages",
         f"{x.account}/messages?recipient=ada.adler0%40example.org",
         f"{x.account}/messages?recipient={quote(GUEST)}&keys=team",
+        f"{x.account}/messages?reference=none&state=failed&since=2026-01-01",
     ),
     "campaigns": lambda x: (f"{x.account}/campaigns", f"{x.account}/campaigns?state=sent"),
     "write a campaign": lambda x: tuple(

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_an_account_without_jobs_says_what_to_do_first(console: Console) -> None
     for path in ("", "/jobs"):
         assert "Nothing was sent yet" in console.shown(path)
         assert "posthaste batch send" in console.shown(path)
-    assert "Whose messages?" in console.shown("/messages")
+    assert "Which messages?" in console.shown("/messages")
 
 
 def test_somebody_without_an_account_is_told_how_to_get_one(console: Console) -> None:
@@ -367,6 +367,27 @@ def test_a_recipient_is_found_in_all_jobs_newest_first(console: Console) -> None
     page = console.shown("/messages?recipient=A@example.org")
     assert re.findall(r"jobs/([0-9a-z]{26})/messages/", page) == [third, first]
     assert "Nothing was found" in console.shown("/messages?recipient=z@example.org")
+    assert "Nothing was found" in console.shown("/messages?recipient=no+address")
+
+
+@pytest.mark.slow
+def test_messages_are_found_by_what_their_owner_calls_them_and_by_day(console: Console) -> None:
+    order = console.api.logged(("a@example.org", "b@example.org"), reference="4711", tags=["order"])
+    other = console.api.logged(("a@example.org",), tags=["order"])
+    console.member()
+
+    def found(query: str) -> list[str]:
+        return re.findall(r"jobs/([0-9a-z]{26})/messages/", console.shown(f"/messages?{query}"))
+
+    assert found("reference=4711") == [order, order]
+    assert found("reference=4711&recipient=b@example.org") == [order]
+    assert found("tag=order") == [other, order, order]
+    assert found("tag=order&state=failed") == []
+    assert found("tag=order&state=without+an+end") + found("tag=order&state=success") == [other, order, order]
+    today = datetime.fromtimestamp(console.api.world.clock.now(), UTC).date()
+    assert found(f"since={today}&until={today}") == [other, order, order]
+    assert found(f"until={today - timedelta(days=1)}") == []
+    assert "Which messages?" in console.shown("/messages?state=failed")
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
-"""Messages: those of a job, those to one recipient over all jobs, and one with its timeline."""
+"""Messages: those of a job, those to one person or about one thing over all jobs, and one with its timeline."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from functions.console import lists
@@ -12,6 +13,7 @@ from functions.console.pages.jobs.view import title_of
 from functions.console.pages.messages.view import moments
 from functions.console.screen import PageRoute, absent
 from shared.domain.ids import parse_message_id
+from shared.domain.jobs.labels import MAX_REFERENCE, MAX_TAG
 from shared.domain.jobs.states import MessageState, Status
 from shared.engine.reports.attempts import AttemptFate
 from shared.engine.reports.candidates import Search
@@ -31,8 +33,15 @@ FATES: Final = {
 STATES: Final = {**{state.value: Filter(states=frozenset({state})) for state in MessageState}, **FATES}
 SEARCH: Final[Filters[Hit]] = (
     ListFilter("recipient", "E-mail address or telephone number", kind="search"),
-    ListFilter("keys", "Keys", lists.KEYS, "every kind"),
+    ListFilter("reference", "Reference", most=MAX_REFERENCE),
+    ListFilter("tag", "Tag", most=MAX_TAG),
+    states(tuple(STATES)),
+    ListFilter("since", "Taken from (UTC)", kind="date", folded=True),
+    ListFilter("until", "Taken until (UTC)", kind="date", folded=True),
+    ListFilter("keys", "Keys", lists.KEYS, "every kind", folded=True),
 )
+BY: Final = ("recipient", "reference", "tag", "since", "until")
+"""Filters of which one is needed: the others narrow what it finds."""
 
 
 def of_job(call: ConsoleCall) -> Answer:
@@ -56,11 +65,22 @@ def of_job(call: ConsoleCall) -> Answer:
 
 
 def _search(at: Asked) -> ListRows[Hit]:
-    """Return messages to one recipient over all jobs of the account, newest first."""
-    key, services, more = lists.recipient_key(at["recipient"]), at.call.services, {"title_of": title_of}
-    if not key:
+    """Return messages over all jobs of the account, newest first."""
+    key, services = lists.recipient_key(at["recipient"]), at.call.services
+    asks = any(at[name] for name in BY)
+    more = {"title_of": title_of, "asks": asks}
+    if not asks or (at["recipient"] and not key):
         return ListRows([], more=more)
-    wanted = Search(lists.spaces(at.call), lists.KINDS, Filter(recipient=key))
+    since, until = lists.day(at.call, "since"), lists.day(at.call, "until")
+    wanted = Search(
+        lists.spaces(at.call),
+        lists.KINDS,
+        replace(STATES.get(at["state"], Filter()), recipient=key),
+        at["reference"],
+        at["tag"],
+        since=lists.midnight(since) if since else 0,
+        until=lists.midnight(until + timedelta(days=1)) if until else 0,
+    )
     hits, place = services.search.find(wanted, _search_place(at.call), limit=lists.PAGE)
     return ListRows(hits, place.text if place else "", more=more)
 
