@@ -8,7 +8,7 @@ from functions.api.call import Call
 from functions.api.campaigns.rules import by_name, owned_template
 from functions.api.declined import accepted
 from functions.api.jobs.hours import hours_of
-from functions.api.jobs.routes import SEEN, lister, operations, owned, reader
+from functions.api.jobs.routes import NARROWED, lister, operations, owned, reader
 from functions.api.requests import NewBatch
 from functions.api.views import AcceptedBatch, JobPage, JobView
 from shared.contracts import Routing
@@ -189,7 +189,7 @@ ROUTES: Final = section(
         path="/batches",
         name="listBatches",
         summary="Batches, newest first",
-        description=SEEN,
+        description=NARROWED,
         scope=Scope.READ,
         handler=lister(("batch",)),
         answers={200: JobPage},

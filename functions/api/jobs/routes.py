@@ -1,21 +1,24 @@
 """Jobs of every kind: lists, one of them, stop, retry, resume. Those of batches are the same calls."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field
 
 from functions.api.call import Call, now_of
 from functions.api.declined import accepted, overspent
-from functions.api.requests import Reschedule, Retry
+from functions.api.jobs.narrowing import ListQuery, narrowed
+from functions.api.requests import Reschedule, Retry, commas
 from functions.api.views import JobPage, JobView, Restarted, job_view, progress_view
 from shared.domain.accounts import Scope
 from shared.domain.ids import is_id
 from shared.domain.jobs.job import DIGEST, Job
+from shared.domain.jobs.states import JobState
 from shared.engine.jobs.control import NotNow, Resumed
 from shared.engine.jobs.rescheduling import TOO_LATE
 from shared.ports import Control
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.inputs import Paging
 from shared.web.problems import Problem, invalid, missing
 from shared.web.routing import Nothing, Route, section
 
@@ -26,6 +29,8 @@ SEEN: Final = "A test key sees only the jobs of test keys, a live key all."
 
 NOT_MOVED: Final = ("already_started", "schedule_changed", "time_approved")
 """Why a job does not get another time."""
+
+NARROWED: Final = f"{SEEN} With a filter a page may be short, even empty, and still carry a cursor."
 
 Handler = Callable[[Call[Any, Any]], Answer]
 
@@ -50,16 +55,34 @@ def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
     return progress_view(job, call.services.progress.read(job, paused=paused))
 
 
+class JobsQuery(ListQuery):
+    """Which jobs. All filters must hold."""
+
+    state: Annotated[list[JobState] | None, BeforeValidator(commas)] = Field(
+        None, description="States, separated by commas."
+    )
+    name: str | None = Field(None, min_length=1, max_length=200, description="A part of its name, in any case.")
+
+    def takes(self, job: Job) -> bool:
+        """Tell whether a job is asked for."""
+        named = self.name is None or self.name.casefold() in job.name.casefold()
+        return named and self.reference in (None, job.labels.reference) and (not self.state or job.state in self.state)
+
+
 def lister(kinds: tuple[str, ...]) -> Handler:
     """Return the handler of a list of jobs of those kinds."""
 
-    def answer(call: Call[Paging, Nothing]) -> Answer:
-        place = cursors.jobs(call)
-        jobs, after = call.services.listing.page(
-            call.key.account, kinds, tests_only=call.key.test, after=place, limit=call.query.limit
-        )
+    def answer(call: Call[JobsQuery, Nothing]) -> Answer:
+        query = call.query
+
+        def read(place: str) -> tuple[list[Job], str]:
+            return call.services.listing.page(
+                call.key.account, kinds, tests_only=call.key.test, after=place, limit=query.limit
+            )
+
+        jobs, after = narrowed(query, cursors.jobs(call), read, lambda job: visible(call, job) and query.takes(job))
         now = now_of(call)
-        items = [job_view(job, call.services.settings, now) for job in jobs if visible(call, job)]
+        items = [job_view(job, call.services.settings, now) for job in jobs]
         return JobPage(items=items, next_cursor=cursors.seal(call, after)).answer()
 
     return answer
@@ -226,7 +249,7 @@ ROUTES: Final = section(
         path="/jobs",
         name="listJobs",
         summary="Jobs of every kind, newest first",
-        description=SEEN,
+        description=NARROWED,
         scope=Scope.READ,
         handler=lister(KINDS),
         answers={200: JobPage},

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from functions.api.batches.labels import Reference, Tags
+from functions.api.jobs.narrowing import ListQuery
 from functions.api.requests import MAX_LINE, FileSize
 from shared.domain.mails.mail import MAX_DESTINATIONS, MailState
-from shared.web.inputs import Input, Moment, Paging, Query
+from shared.web.inputs import Input, Moment, Query
 
 Address = Annotated[str, Field(min_length=1, max_length=MAX_LINE)]
 
@@ -82,7 +83,7 @@ class NewSchedule(Input):
     at: Moment = Field(description="From now on, and before the mail expires.")
 
 
-class MailsQuery(Paging):
+class MailsQuery(ListQuery):
     """Which mails."""
 
     state: MailState | None = Field(

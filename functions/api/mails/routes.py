@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from functions.api.call import Call, now_of
 from functions.api.declined import accepted
+from functions.api.jobs.narrowing import narrowed
 from functions.api.mails.requests import (
     CommitMail,
     MailEnvelope,
@@ -142,11 +143,16 @@ def read(call: Call[Paging, Nothing]) -> Answer:
 
 def pages(call: Call[MailsQuery, Nothing]) -> Answer:
     """Return a page of mails, newest first."""
-    found, after = call.services.mails().mails.page(
-        call.key.namespace, after=cursors.jobs(call), limit=call.query.limit
-    )
-    wanted = [x for x in found if call.query.state in (None, x.state)]
-    return MailPage(items=[*map(MailSummary.model_validate, wanted)], next_cursor=cursors.seal(call, after)).answer()
+    query, mails = call.query, call.services.mails().mails
+
+    def read(place: str) -> tuple[list[StoredMail], str]:
+        return mails.page(call.key.namespace, after=place, limit=query.limit)
+
+    def fits(x: StoredMail) -> bool:
+        return query.state in (None, x.state) and query.reference in (None, x.labels.reference)
+
+    found, after = narrowed(query, cursors.jobs(call), read, fits)
+    return MailPage(items=[*map(MailSummary.model_validate, found)], next_cursor=cursors.seal(call, after)).answer()
 
 
 def drop(call: Call[Nothing, Nothing]) -> Answer:

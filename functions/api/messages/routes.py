@@ -1,15 +1,15 @@
 """Messages over all jobs of an account: did Ann get it?"""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator, Field
 
 from functions.api.call import Call
 from functions.api.jobs.log_views import LogLineView, log_line_views
+from functions.api.jobs.narrowing import DaysQuery
 from functions.api.jobs.routes import SEEN
-from functions.api.requests import Day, commas
+from functions.api.requests import commas
 from shared.domain.accounts import Scope
 from shared.domain.channels.lookup import CHANNELS
 from shared.domain.jobs.job import BATCH, DIGEST, MAIL, NOTICE
@@ -17,13 +17,11 @@ from shared.domain.jobs.labels import MAX_REFERENCE, MAX_TAG
 from shared.domain.jobs.states import MessageState
 from shared.domain.namespaces import namespace
 from shared.domain.recipients.reader import RecipientFault
-from shared.domain.times import Millis
 from shared.engine.reports.candidates import Search
 from shared.engine.reports.message_log import Filter
 from shared.engine.reports.search import Hit, SearchPlace
 from shared.web import cursors
 from shared.web.http import Answer
-from shared.web.inputs import Paging
 from shared.web.problems import invalid
 from shared.web.routing import Nothing, Route, section
 from shared.web.views import TextOrNull, Time, View, moment
@@ -34,7 +32,7 @@ MOST: Final = 100
 """Messages of a page: each is put together from several reads."""
 
 
-class MessageQuery(Paging):
+class MessageQuery(DaysQuery):
     """Which messages. Without a filter: all."""
 
     limit: int = Field(50, ge=1, le=MOST, description="Messages of a page.")
@@ -43,8 +41,6 @@ class MessageQuery(Paging):
     )
     reference: str | None = Field(None, min_length=1, max_length=MAX_REFERENCE, description="That of its batch.")
     tag: str | None = Field(None, min_length=1, max_length=MAX_TAG, description="One of its batch's tags.")
-    from_: Day | None = Field(None, alias="from", description="First UTC day of acceptance.")
-    to: Day | None = Field(None, description="Last UTC day of acceptance, included.")
     state: Annotated[list[MessageState] | None, BeforeValidator(commas)] = Field(
         None, description="Fine states, separated by commas."
     )
@@ -84,7 +80,7 @@ def _asked(call: Call[MessageQuery, Nothing]) -> Search:
         Problem: validation_failed.
     """
     query = call.query
-    since, until = _days(query)
+    since, until = query.span()
     return Search(
         spaces=spaces_of(call),
         kinds=KINDS,
@@ -100,29 +96,11 @@ def _asked(call: Call[MessageQuery, Nothing]) -> Search:
     )
 
 
-def _days(query: MessageQuery) -> tuple[Millis, Millis]:
-    """Return when the days begin, and when they are over; 0 for a bound that is not given.
-
-    Raises:
-        Problem: validation_failed.
-    """
-    first, last = query.from_, query.to
-    if first is not None and last is not None and last < first:
-        raise invalid("from", "The first day must not be after the last.")
-    until = _begin(last + timedelta(days=1)) if last is not None and last < date.max else 0
-    return _begin(first) if first is not None else 0, until
-
-
 def spaces_of(call: Call[MessageQuery, Nothing]) -> Sequence[str]:
     """Return the namespaces that the caller sees: a test key only its own."""
     account = call.key.account
     tests = namespace(account, test=True)
     return (tests,) if call.key.test else tuple(dict.fromkeys((account, tests)))  # a team space has no other
-
-
-def _begin(day: date) -> Millis:
-    """Return when a UTC day begins, Unix milliseconds; 0 for days before there were any messages."""
-    return max(0, int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000)
 
 
 def _recipient(call: Call[MessageQuery, Nothing], text: str) -> str:
