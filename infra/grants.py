@@ -141,8 +141,8 @@ class Grants(Arns):
         serve, stage = console.serve, self._deployment.stage
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
         serve.allow(*READ, *CHANGE, on=tables)
-        serve.allow("dynamodb:BatchWriteItem", on=tables, partitions=JOBS)
-        serve.allow("dynamodb:BatchWriteItem", on=tables[:1], partitions=SEARCHED)
+        serve.allow("dynamodb:BatchWriteItem", on=tables[:1], partitions=(*JOBS, *SEARCHED))  # both in one call
+        serve.allow("dynamodb:BatchWriteItem", on=tables[1:], partitions=JOBS)
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         serve.allow("dynamodb:Scan", on=self._indexes(contracts.INDEX_OPEN))
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
@@ -183,7 +183,7 @@ class Grants(Arns):
         serve.allow(*READ, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
         serve.allow("dynamodb:UpdateItem", on=[self._storage.ops.table_arn], partitions=(*SWITCHED, *JOBS))
         serve.allow(*CHANGE, "dynamodb:DeleteItem", on=[self._storage.identities.table_arn])
-        self._operate_hooks(serve, hooks)
+        self._operate_hooks(serve)
         if self._storage.people is not None:
             people = self._storage.people.table_arn
             serve.allow(*READ, *CHANGE, "dynamodb:DeleteItem", "dynamodb:Scan", on=[people])
@@ -248,9 +248,11 @@ class Grants(Arns):
         serve.allow("s3:GetObjectVersion", on=blanked[-1:])
         serve.allow(*DELETE, on=deleted)
 
-    def _operate_hooks(self, serve: Function, hooks: HooksConstruct) -> None:
-        """Let operators see to endpoints: the deployment's own, and those of accounts that a leaked key has made."""
-        serve.allow("sqs:SendMessage", on=[self._queue(q) for q in hooks.names[1:]])
+    def _operate_hooks(self, serve: Function) -> None:
+        """Let operators see to endpoints, whose queues are among those of `_redrive`.
+
+        These are the deployment's own, and those of accounts that a leaked key has made.
+        """
         serve.allow("secretsmanager:GetSecretValue", on=[self._hook_key()])
 
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
@@ -274,6 +276,7 @@ class Grants(Arns):
             self._log(function)
         for function in (dispatch.plan, dispatch.sweep):  # whose job is it that starts?
             function.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
+        self._read_limits(dispatch.log)  # of the accounts whose mails' notifications it sends
         self._seal(dispatch.sweep)
         contents = self._storage.objects(contracts.CONTENTS)
         dispatch.sweep.allow("s3:GetObject", "s3:PutObject", on=contents)  # of jobs that are kept longer

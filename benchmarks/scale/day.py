@@ -502,12 +502,6 @@ class Run:
         return self._result()
 
     def _result(self) -> Result:
-        waits: dict[str, list[Seconds]] = {"single": [], "bulk": []}
-        warm = self._begun + WARM * self.scene.seconds
-        for job, (begun, size) in self._accepted.items():
-            if begun < warm:
-                continue
-            waits["single" if size == 1 else "bulk"] += [at - begun for at in self._first.get(job, ())]
         worst = 0.0
         for c in self.credentials.values():
             calls = [(at, n) for at, name, n in self.world.oracle.calls if name == c.id]
@@ -516,7 +510,7 @@ class Run:
         return Result(
             self.scene,
             self._counted,
-            {kind: sorted(some) for kind, some in waits.items()},
+            self._waits(),
             self._samples,
             worst,
             self._refused,
@@ -528,6 +522,15 @@ class Run:
             self._dollars(),
             self.api.starts + self.track_function.starts + self.log_function.starts,
         )
+
+    def _waits(self) -> dict[str, list[Seconds]]:
+        """Return for how long messages waited for their first call, sorted, by single and bulk ones."""
+        waits: dict[str, list[Seconds]] = {"single": [], "bulk": []}
+        warm = self._begun + WARM * self.scene.seconds
+        for job, (begun, size) in self._accepted.items():
+            if begun >= warm:
+                waits["single" if size == 1 else "bulk"] += [at - begun for at in self._first.get(job, ())]
+        return {kind: sorted(some) for kind, some in waits.items()}
 
     def _dollars(self) -> Mapping[str, float]:
         """Return what a million messages cost, by this scene's units, seconds and requests."""

@@ -9,7 +9,7 @@ from shared.contracts import ProviderEvent
 from tests.api.conftest import Api
 
 PLACES: Final = {
-    "J": {"JOB": "job", "CONTENT": "content", "C": "chunk", "L": "ledger"},
+    "J": {"JOB": "job", "CONTENT": "content", "C": "chunk", "L": "ledger", "F": "marks"},
     "D": {"W": "window", "F": "feedback"},
     "M": {"CAMPAIGN": "campaign", "U": "upload", "E": "problems"},
     "X": {"EXPORT": "export"},
@@ -64,6 +64,8 @@ def test_every_kind_of_item_goes_when_it_should(api: Api) -> None:
         "agenda": {8},
         "SCHEDULES": {400},
         "TURNS": {1},
+        "FIND": batches_and_lists,
+        "marks": {30 + 30},
         "audit": {400},
     }
     assert {name for name, days in found.items() if 0 in days} == FOR_EVER & set(found)

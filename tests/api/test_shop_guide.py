@@ -23,10 +23,11 @@ def test_an_order_s_mail_is_sent_once_and_its_events_are_asked_for(api: Api) -> 
         said = [json.dumps(got.json) for _, got in reader.answers[before:]]
         if step.answer:
             answers.check(step.kind, step.answer, "\n".join(said))
-    (_, first), (_, again), (_, hook), (_, log) = reader.answers
+    (_, first), (_, again), (_, hook), (_, found), (_, log) = reader.answers
     assert first.json == again.json
     assert again.headers["idempotency-replayed"] == "true"
     assert hook.json["state"] == "proving"
+    assert [x["job_id"] for x in found.json["items"]] == [first.json["job_id"]]
     (line,) = log.json["items"]
     assert line["recipient"] == "ben@example.org"
     api.world.settle()

@@ -366,7 +366,7 @@ def test_a_campaign_is_written_and_sent_by_the_keyboard_alone(
         browser.reads(".state", "The list is being read")
         console.api.lists.read()
         browser.reads(".state", "2 messages to send")
-        write(browser, "#row", "2")
+        write(browser, "#sheet", "3")
         write(browser, "#rate", "5")
         choose(browser, "main form[action$='/send'] button")
         browser.shows("Send 2 messages?")

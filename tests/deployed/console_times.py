@@ -36,8 +36,9 @@ UNLINKED: Final[Mapping[str, str]] = {
     "ask to resume all": "credentials/all/resume",
     "ask to resume a credential": f"credentials/{LANE}/resume",
     "ask to close a breaker": f"credentials/{LANE}/close",
+    "ask to redrive a queue": "dead-letters/feedback",
 }
-"""Public pages, and questions to which only a pause or a failing provider leads. To be asked changes nothing."""
+"""Public pages, and questions to which only a pause, a failing provider or a dead letter leads. They change nothing."""
 FILLED: Final[Mapping[str, str]] = {"/approvals/limit": "which=every"}
 """End of the address of a form's page → what is filled in, where the empty form is refused."""
 LIVE: Final = "job, renewed"

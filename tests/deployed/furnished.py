@@ -73,6 +73,8 @@ class Furnisher:
             "ask to retry": f"jobs/{failed}/retry",
             "ask to enable a webhook": f"hooks/{hook}/enable",
             "ask to resume an account": "resume",
+            "ask to end a suspension": "unsuspend",
+            "ask to keep an account": "keep",
         }
 
     def invite(self, visitor: Visitor, account: str) -> None:

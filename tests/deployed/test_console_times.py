@@ -13,6 +13,8 @@ from tests.deployed.visitor import Visitor
 pytestmark = pytest.mark.browser
 VISITS = 5
 """Of each page: processor time varies little."""
+WARMING = "warm-up"
+"""This cloud has no credential with one: `test_console_actions` opens it."""
 LARGEST = 100_000
 """Bytes of a page as sent."""
 
@@ -23,7 +25,7 @@ def test_each_page_keeps_to_its_time_of_a_processor_once_warm(inside: Inside, ap
         Visitor(inside.cloud, sign_in.OPERATOR) as visitor,
         furnished(inside, api, visitor, f"times-{tag}") as addresses,
     ):
-        assert set(addresses) == {LIVE, *pages()}, "of each page, whatever other tests left"
+        assert set(addresses) == {LIVE, *pages()} - {WARMING}, "of each page, whatever other tests left"
         found = measured(visitor, addresses, inside, VISITS)
     report = "\n".join(map(str, found))
     assert all(budgets.kept(x.processor, BUDGET) for x in found), report

