@@ -170,7 +170,7 @@ def test_a_stranger_that_is_evicted_is_disconnected(relay: Serving) -> None:
 def test_a_client_that_reads_nothing_loses_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a login, too: the deadline is not the strangers' alone."""
     monkeypatch.setattr(session, "WRITE_SECONDS", 0.3)
-    with Serving(room=1) as relay:
+    with Serving(room=1, buffer=4_096) as relay:
         with connected(relay) as wire:
             flood(wire, ECHOED)
             assert is_dropped(lambda: wire.send(ECHOED))

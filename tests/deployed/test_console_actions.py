@@ -213,7 +213,7 @@ def test_operators_press_keys_and_dead_letters(member: Member) -> None:
         member.does(f"keys/{name}/revoke", f"keys/{name}/revoke")
         assert name not in member.shown("keys")
     assert "Dead letters of due" in member.visitor.text("dead-letters/due")
-    assert "20,000" in member.visitor.text("credentials/hourly/warmup")
+    assert "20,000" in member.visitor.text("credentials/warming/warmup")
     fields = {**member.visitor.fields(""), "limit": "5", "run": ""}
     assert "<b>0</b> are worked on again" in member.visitor.post("dead-letters/due", fields)
 

@@ -27,6 +27,7 @@ def secured(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 class Serving:
     """`with Serving(take, access) as relay: relay.port`.
 
+    `buffer`: bytes of replies that the system keeps for a client that reads nothing; 0: as it likes.
     `taken`: what arrived; `silent`: the other recipients of each; `confirms`: replies that clients saw.
     """
 
@@ -37,6 +38,7 @@ class Serving:
         room: int = 2,
         folder: Path | None = None,
         sender: str = "",
+        buffer: int = 0,
     ) -> None:
         self.taken: list[tuple[str, tuple[str, ...], bytes]] = []
         self.silent: list[tuple[str, ...]] = []
@@ -46,6 +48,7 @@ class Serving:
         self._room = room
         self._folder = folder
         self._sender = sender
+        self._buffer = buffer
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
 
@@ -65,7 +68,8 @@ class Serving:
 
     def __enter__(self) -> Self:
         listener = socket.create_server(("127.0.0.1", 0))
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # a client that reads nothing is felt at once
+        if self._buffer:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._buffer)
         self.port = listener.getsockname()[1]
         self._thread.start()
         self.server = self.call(self._made())
