@@ -173,7 +173,7 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
     assert found == explained
 
 
-READERS = {"api", "plan", "due", "ingest", "sweep", "digest", "notices", "take", "operate", *SENDERS}
+READERS = {"api", "plan", "due", "ingest", "log", "sweep", "digest", "notices", "take", "operate", *SENDERS}
 """Functions that read keys, senders and limits of accounts."""
 
 

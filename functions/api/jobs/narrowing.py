@@ -16,7 +16,7 @@ PAGES: Final = 10
 """Pages of a list that are read for one of a narrowed one."""
 
 
-class Accepted(Protocol):
+class AcceptedRow(Protocol):
     """Something that was accepted. Times are Unix milliseconds."""
 
     @property
@@ -28,10 +28,10 @@ class Accepted(Protocol):
         """When it was accepted."""
 
 
-T = TypeVar("T", bound=Accepted)
+T = TypeVar("T", bound=AcceptedRow)
 
 
-class DaysQuery(Paging):
+class DayPaging(Paging):
     """Rows of some days."""
 
     from_: Day | None = Field(None, alias="from", description="First UTC day of acceptance.")
@@ -50,7 +50,7 @@ class DaysQuery(Paging):
         return _begin(first) if first is not None else 0, until
 
 
-class ListQuery(DaysQuery):
+class ListQuery(DayPaging):
     """Rows of some days, or with some words."""
 
     reference: str | None = Field(None, min_length=1, max_length=MAX_REFERENCE, description="Its own reference.")
@@ -62,7 +62,7 @@ def _begin(day: date) -> Millis:
 
 
 def narrowed(
-    query: DaysQuery,
+    query: DayPaging,
     place: str,
     read: Callable[[str], tuple[Sequence[T], str]],
     fits: Callable[[T], bool],

@@ -55,7 +55,7 @@ def seen(call: Call[Any, Any], job: Job, *, paused: bool) -> JobView:
     return progress_view(job, call.services.progress.read(job, paused=paused))
 
 
-class JobsQuery(ListQuery):
+class JobListQuery(ListQuery):
     """Which jobs. All filters must hold."""
 
     state: Annotated[list[JobState] | None, BeforeValidator(commas)] = Field(
@@ -72,7 +72,7 @@ class JobsQuery(ListQuery):
 def lister(kinds: tuple[str, ...]) -> Handler:
     """Return the handler of a list of jobs of those kinds."""
 
-    def answer(call: Call[JobsQuery, Nothing]) -> Answer:
+    def answer(call: Call[JobListQuery, Nothing]) -> Answer:
         query = call.query
 
         def read(place: str) -> tuple[list[Job], str]:

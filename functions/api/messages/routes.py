@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from functions.api.call import Call
 from functions.api.jobs.log_views import LogLineView, log_line_views
-from functions.api.jobs.narrowing import DaysQuery
+from functions.api.jobs.narrowing import DayPaging
 from functions.api.jobs.routes import SEEN
 from functions.api.requests import commas
 from shared.domain.accounts import Scope
@@ -32,7 +32,7 @@ MOST: Final = 100
 """Messages of a page: each is put together from several reads."""
 
 
-class MessageQuery(DaysQuery):
+class MessageQuery(DayPaging):
     """Which messages. Without a filter: all."""
 
     limit: int = Field(50, ge=1, le=MOST, description="Messages of a page.")
