@@ -19,7 +19,8 @@ def post(api: Api, **more: Any) -> str:
 
 def listed(api: Api, path: str, **query: str) -> list[str]:
     """Return the ids of all pages."""
-    found, cursor = [], {}
+    found: list[str] = []
+    cursor: dict[str, str] = {}
     while True:
         page = api.call("GET", path, query={**query, **cursor}).json
         found += [x["job_id"] if path == "/jobs" else x["batch_id"] for x in page["items"]]
