@@ -116,6 +116,12 @@ def steady(bills: list[Bill]) -> str:
     return "\n".join(out)
 
 
+FEW_FIGURES: Final = 2
+"""Dollars from which on what is kept has no figure after the point."""
+
+
 def _kept(dollars: float) -> str:
     """Return what is kept in as many figures as are the same in each run: random ids compress differently."""
+    if dollars >= FEW_FIGURES:
+        return f"{dollars:.0f}"
     return f"{dollars:.1f}" if dollars >= 1 else f"{dollars:.2f}"
