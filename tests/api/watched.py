@@ -4,7 +4,10 @@ from typing import Any
 
 
 class Watched:
-    """A low-level DynamoDB client that notes writes, except those of request buckets and of the last use of keys.
+    """A low-level DynamoDB client that notes writes, but no request buckets, last uses of keys and lone audit entries.
+
+    A lone entry notes which key posts in this hour, before its request is judged. What changes something writes its
+    entry in its own transaction, which is noted.
 
     Attributes:
         writes: all that were tried.
@@ -24,7 +27,8 @@ class Watched:
         operation = getattr(self._client, name)
 
         def noted(**kwargs: Any) -> Any:
-            is_write = name not in self.READS and kwargs.get("Key", {}).get("sk") not in self.UNNOTED
+            unnoted = kwargs.get("Key", {}).get("sk") in self.UNNOTED or _is_audited(kwargs.get("Item", {}))
+            is_write = name not in self.READS and not unnoted
             if is_write:
                 self.writes.append(name)
             answer = operation(**kwargs)
@@ -33,3 +37,7 @@ class Watched:
             return answer
 
         return noted
+
+
+def _is_audited(item: dict[str, Any]) -> bool:
+    return str(item.get("pk", {}).get("S", "")).endswith("#AUDIT")
