@@ -62,7 +62,7 @@ class ModelDynamo:
 
     Args:
         records: the table that has the indices.
-        trouble: tells at a time (Unix seconds) whether DynamoDB has a hiccup.
+        trouble: returns whether DynamoDB has a hiccup at a time, in Unix seconds.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import date
 from typing import Final, TypeVar
 from urllib.parse import urlencode
 
@@ -10,7 +10,6 @@ from functions.console.call import ConsoleCall
 from functions.console.screen import Denial
 from shared.domain.jobs.job import DIGEST, MAIL, NOTICE
 from shared.domain.namespaces import KeyKind, namespace, namespaces_of, team_space
-from shared.domain.times import Millis
 from shared.engine.reports.explained import key_of
 from shared.frozen import dataclass
 
@@ -77,11 +76,6 @@ def day(call: ConsoleCall, name: str) -> date | None:
     except ValueError:
         return None
     return found if found.year in YEARS else None
-
-
-def midnight(of: date) -> Millis:
-    """Return when a day begins in UTC, Unix milliseconds. `of`: the day."""
-    return int(datetime.combine(of, time(), UTC).timestamp() * 1000)
 
 
 def kind_of_keys(call: ConsoleCall) -> str:

@@ -1,7 +1,7 @@
 """Units and lengths of time, and times as clients write them."""
 
 import re
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from typing import Final, TypeAlias
 
 Seconds: TypeAlias = float
@@ -20,6 +20,11 @@ PAST: Final[Seconds] = 300
 FUTURE: Final[Seconds] = 366 * 86_400
 """Seconds that a job may wait for its time."""
 _RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def day_begins(day: date) -> Millis:
+    """Return when a UTC day begins, Unix milliseconds."""
+    return int(datetime.combine(day, time(), UTC).timestamp()) * 1000
 
 
 def is_rfc_3339(text: str) -> bool:

@@ -1,14 +1,14 @@
 """Lists that are narrowed: by day of acceptance, and by what their rows say. A page reads a bounded number of rows."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Final, Protocol, TypeVar
 
 from pydantic import Field
 
 from functions.api.requests import Day
 from shared.domain.jobs.labels import MAX_REFERENCE
-from shared.domain.times import Millis
+from shared.domain.times import Millis, day_begins
 from shared.web.inputs import Paging
 from shared.web.problems import invalid
 
@@ -46,19 +46,14 @@ class DayPaging(Paging):
         first, last = self.from_, self.to
         if first is not None and last is not None and last < first:
             raise invalid("from", "The first day must not be after the last.")
-        until = _begin(last + timedelta(days=1)) if last is not None and last < date.max else 0
-        return _begin(first) if first is not None else 0, until
+        until = day_begins(last + timedelta(days=1)) if last is not None and last < date.max else 0
+        return max(0, day_begins(first)) if first is not None else 0, max(0, until)
 
 
 class ListQuery(DayPaging):
     """Rows of some days, or with some words."""
 
     reference: str | None = Field(None, min_length=1, max_length=MAX_REFERENCE, description="Its own reference.")
-
-
-def _begin(day: date) -> Millis:
-    """Return when a UTC day begins, Unix milliseconds; 0 for days before there were any messages."""
-    return max(0, int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000)
 
 
 def narrowed(

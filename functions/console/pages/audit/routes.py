@@ -10,6 +10,7 @@ from functions.console.pages.audit.words import said
 from shared.domain.accounts import Scope
 from shared.domain.audit import Act, Event
 from shared.domain.ids import is_id
+from shared.domain.times import day_begins
 from shared.frozen import dataclass
 
 
@@ -43,11 +44,11 @@ FILTERS: Final[Filters[AuditRow]] = (
 def _audit(at: Asked) -> ListRows[AuditRow]:
     """Return a page of the log."""
     since, until = lists.day(at.call, "since"), lists.day(at.call, "until")
-    begin = at.place or (f"{lists.midnight(until + timedelta(days=1)):015d}" if until else "")
+    begin = at.place or (f"{day_begins(until + timedelta(days=1)):015d}" if until else "")
     journal = at.call.services.use_cases.journal
     found, after = journal.page(at.space, kind=at["action"], actor=at["actor"], after=begin, limit=lists.PAGE)
-    if since is not None and found and found[-1].at < lists.midnight(since):
-        found, after = [x for x in found if x.at >= lists.midnight(since)], ""
+    if since is not None and found and found[-1].at < day_begins(since):
+        found, after = [x for x in found if x.at >= day_begins(since)], ""
     return ListRows([AuditRow(x, _link(x, at.call.account)) for x in found], after)
 
 

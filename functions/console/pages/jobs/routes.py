@@ -16,7 +16,7 @@ from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import BY_KEYS
 from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import accounts_of
-from shared.domain.times import Millis
+from shared.domain.times import Millis, day_begins
 from shared.frozen import dataclass
 from shared.web.http import Answer
 
@@ -126,7 +126,7 @@ def _times(at: Asked) -> tuple[Millis, Millis]:
     """
     day = lists.day(at.call, "day")
     if day is not None:
-        return lists.midnight(day), lists.midnight(day + timedelta(days=1))
+        return day_begins(day), day_begins(day + timedelta(days=1))
     return since(at["span"], at.call.services.now) if at["span"] else 0, 0
 
 

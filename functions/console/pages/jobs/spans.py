@@ -3,8 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from functions.console.lists import midnight
-from shared.domain.times import Millis
+from shared.domain.times import Millis, day_begins
 
 DAYS: Final = 14
 TODAY: Final = "today"
@@ -27,4 +26,4 @@ def today(now: Millis) -> date:
 
 def since(span: str, now: Millis) -> Millis:
     """Return when a span of SPANS began, in Unix milliseconds. `now`: the same."""
-    return midnight(today(now) - timedelta(days=SPANS[span] - 1))
+    return day_begins(today(now) - timedelta(days=SPANS[span] - 1))

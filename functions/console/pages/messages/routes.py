@@ -15,6 +15,7 @@ from functions.console.screen import PageRoute, absent
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.labels import MAX_REFERENCE, MAX_TAG
 from shared.domain.jobs.states import MessageState, Status
+from shared.domain.times import day_begins
 from shared.engine.reports.attempts import AttemptFate
 from shared.engine.reports.candidates import Search
 from shared.engine.reports.explained import explained
@@ -78,8 +79,8 @@ def _search(at: Asked) -> ListRows[Hit]:
         replace(STATES.get(at["state"], Filter()), recipient=key),
         at["reference"],
         at["tag"],
-        since=lists.midnight(since) if since else 0,
-        until=lists.midnight(until + timedelta(days=1)) if until else 0,
+        since=day_begins(since) if since else 0,
+        until=day_begins(until + timedelta(days=1)) if until else 0,
     )
     hits, place = services.search.find(wanted, _search_place(at.call), limit=lists.PAGE)
     return ListRows(hits, place.text if place else "", more=more)
