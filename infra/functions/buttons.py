@@ -4,18 +4,15 @@ On AWS it is in the nested stack of the operators' function, so that it takes no
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.functions.api import SECONDS
 from infra.functions.console import ConsoleConstruct
+from infra.functions.operators import operating
 from infra.settings import DeploymentSettings
 from shared import contracts
-
-MEMORY_MB: Final = 1024
 
 
 class ButtonsConstruct(Construct):
@@ -43,19 +40,6 @@ class ButtonsConstruct(Construct):
             sweep: a function that operators have run once more after one of its runs failed, as the other.
         """
         super().__init__(scope, construct_id)
-        self.serve = Function(
-            self,
-            "Serve",
-            deployment=deployment,
-            code=code,
-            name="buttons",
-            seconds=SECONDS,
-            memory=MEMORY_MB,
-            environment={
-                **environment,
-                contracts.ENV_SWEEP_FUNCTION: sweep.function.function_arn,
-                contracts.ENV_GATHER_FUNCTION: gather.function.function_arn,
-            },
-        )
+        self.serve = operating(self, deployment, code, "buttons", environment, again=(sweep, gather))
         self.serve.function.add_layers(console.told)
         console.serve.function.add_environment(contracts.ENV_BUTTONS_FUNCTION, self.serve.function.function_arn)

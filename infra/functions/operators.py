@@ -57,6 +57,35 @@ def own_stack(stack: Stack, deployment: DeploymentSettings) -> str:
     )
 
 
+def operating(
+    scope: Construct,
+    deployment: DeploymentSettings,
+    code: Code,
+    name: str,
+    environment: Mapping[str, str],
+    *,
+    again: Sequence[Function],
+) -> Function:
+    """Create a function that does what operators ask for.
+
+    Args:
+        name: as in `contracts.HANDLERS`.
+        environment: the variables that every function has.
+        again: the sweeper and the one that gathers webhooks' events: reports of failed runs have them run once more.
+    """
+    sweep, gather = (x.function.function_arn for x in again)
+    return Function(
+        scope,
+        "Serve",
+        deployment=deployment,
+        code=code,
+        name=name,
+        seconds=SECONDS,
+        memory=MEMORY_MB,
+        environment={**environment, contracts.ENV_SWEEP_FUNCTION: sweep, contracts.ENV_GATHER_FUNCTION: gather},
+    )
+
+
 class OperatorsConstruct(Construct):
     """The function, and a managed policy for each kind of operator.
 
@@ -84,20 +113,7 @@ class OperatorsConstruct(Construct):
             api: of the stack itself, which has the outputs.
         """
         super().__init__(scope, construct_id)
-        self.serve = Function(
-            self,
-            "Serve",
-            deployment=deployment,
-            code=code,
-            name="operate",
-            seconds=SECONDS,
-            memory=MEMORY_MB,
-            environment={
-                **environment,
-                contracts.ENV_SWEEP_FUNCTION: sweep.function.function_arn,
-                contracts.ENV_GATHER_FUNCTION: gather.function.function_arn,
-            },
-        )
+        self.serve = operating(self, deployment, code, "operate", environment, again=(sweep, gather))
         HttpRoute(
             self,
             "Route",
