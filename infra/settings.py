@@ -42,6 +42,13 @@ MESSAGES_PER_WORKER: Final = 1000
 MAX_SPEED: Final = 100_000
 """Of the local cloud's time of notices."""
 LOOPBACK: Final = ("127.0.0.1", "localhost")
+LOCAL_LACKS: Final = {
+    "kms_key_arn": " has no KMS",
+    "domain": " has no certificates",
+    "capacity": "'s tables have none",
+    "webhooks_at_once": "'s functions have no addresses",
+}
+"""A setting that the local cloud refuses → why."""
 """STARTTLS, TLS from the first byte, and neither."""
 
 
@@ -270,14 +277,9 @@ def _capacity(parsed: CapacityFields | None) -> TableCapacity | None:
 
 def _check_local(parsed: Posthaste) -> None:
     """Refuse what the local cloud lacks."""
-    if parsed.kms_key_arn:
-        raise SettingsError("kms_key_arn: the local cloud has no KMS")
-    if parsed.domain:
-        raise SettingsError("domain: the local cloud has no certificates")
-    if parsed.capacity:
-        raise SettingsError("capacity: the local cloud's tables have none")
-    if parsed.webhooks_at_once:
-        raise SettingsError("webhooks_at_once: the local cloud's functions have no addresses")
+    for name, reason in LOCAL_LACKS.items():
+        if getattr(parsed, name):
+            raise SettingsError(f"{name}: the local cloud{reason}")
 
 
 def _console(parsed: ConsoleFields | None, place: DeployTarget) -> ConsoleSettings | None:

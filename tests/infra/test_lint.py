@@ -13,9 +13,9 @@ from aws_cdk import App
 from aws_cdk.aws_sqs import Queue
 
 from infra.functions.operators import POLICIES
-from infra.lint import cfn_lint, context, example_templates, examples, synthesise
+from infra.lint import cfn_lint, context, example_templates, examples, local_example, synthesise
 from infra.nag import OBJECTS, wildcards
-from infra.settings import providers, read
+from infra.settings import LOCAL_LACKS, DeployTarget, providers, read
 from infra.stack import PosthasteStack
 from shared.contracts import MAIL_CONTENTS
 from tests.infra.conftest import deployment
@@ -47,6 +47,13 @@ def test_the_examples_are_linted_with_the_rest() -> None:
     assert len(found["thirty"].settings.credentials) == 30
     assert set(found["thirty"].stacks.values()) == {"second"}
     assert {c.provider for d in found.values() for c in d.settings.credentials} == set(providers()) - {"test"}
+
+
+def test_the_local_form_of_an_example_is_right_and_lacks_only_what_the_local_cloud_lacks() -> None:
+    """`make lint-infra` synthesises it; this says in a second whether it can."""
+    local = local_example("eu")
+    assert read(local, target=DeployTarget.LOCAL).settings.stage == "prod-eu"
+    assert examples()["eu"].keys() - local.keys() <= LOCAL_LACKS.keys()
 
 
 @pytest.mark.slow
