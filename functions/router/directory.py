@@ -29,7 +29,6 @@ class Directory:
     """Finds cells. Not safe for threads.
 
     Args:
-        cells: name → base address.
         ask: asks the cell at an address whether a caller is there; None: it does not answer.
     """
 

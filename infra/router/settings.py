@@ -2,10 +2,10 @@
 
 import json
 import re
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from infra.schema import LOG_DAYS, STAGE, DomainFields
 from infra.settings import SettingsError
@@ -41,22 +41,32 @@ class RouterSettings(BaseModel):
     permissions_boundary_arn: str = ""
     tags: dict[str, str] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        for cell, address in self.cells.items():
+    @field_validator("cells")
+    @classmethod
+    def _cells(cls, value: dict[str, str]) -> dict[str, str]:
+        for cell, address in value.items():
             if not STAGE.fullmatch(cell):
                 raise ValueError(f"cells: {cell!r} is no name: small letters, digits and hyphens, at most 20")
             found = urlsplit(address)
             if found.scheme != "https" or not found.hostname or address.rstrip("/") != f"https://{found.netloc}":
                 raise ValueError(f"cells.{cell}: give an address as https://send.example.com, without a path")
-        if len({address.rstrip("/") for address in self.cells.values()}) < len(self.cells):
+        if len({address.rstrip("/") for address in value.values()}) < len(value):
             raise ValueError("cells: two have the same address")
-        if self.logs_days not in LOG_DAYS:
-            raise ValueError(f"logs_days: one of {', '.join(map(str, LOG_DAYS))}")
-        for name in ("alarm_topic_arn", "permissions_boundary_arn"):
-            if (arn := getattr(self, name)) and not _ARN.fullmatch(arn):
-                raise ValueError(f"{name}: this is no ARN")
-        return self
+        return value
+
+    @field_validator("logs_days")
+    @classmethod
+    def _logs_days(cls, value: int) -> int:
+        if value not in LOG_DAYS:
+            raise ValueError(f"one of {', '.join(map(str, LOG_DAYS))}")
+        return value
+
+    @field_validator("alarm_topic_arn", "permissions_boundary_arn")
+    @classmethod
+    def _arn(cls, value: str) -> str:
+        if value and not _ARN.fullmatch(value):
+            raise ValueError("this is no ARN")
+        return value
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -80,6 +90,7 @@ def read(raw: Any) -> RouterSettings:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise SettingsError(f"router: {place}{': ' if place else ''}{first['msg']}") from None
+        said = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"router: {place}: {said}") from None
     except ValueError as error:
         raise SettingsError(f"router: {error}") from None

@@ -34,7 +34,10 @@ BOUND = "arn:aws:iam::111122223333:policy/platform/workloads"
         ({"name": "prod", "cells": {"eu": "https://eu.example.com/api"}}, "cells.eu: give an address"),
         ({"name": "prod", "cells": {"eu": "https://x.example", "us": "https://x.example/"}}, "two have the same"),
         ({"name": "prod", "cells": CELLS, "logs_days": 2}, "logs_days: one of 1, 3"),
-        ({"name": "prod", "cells": CELLS, "alarm_topic_arn": "operations"}, "alarm_topic_arn: this is no ARN"),
+        (
+            {"name": "prod", "cells": CELLS, "alarm_topic_arn": "operations"},
+            "alarm_topic_arn: this is no ARN",
+        ),
         ({"name": "prod", "cells": CELLS, "routes": {}}, "router: routes: Extra inputs"),
     ],
 )
