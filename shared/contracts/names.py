@@ -46,7 +46,7 @@ ENV_GATHER_FUNCTION: Final = "POSTHASTE_GATHER_FUNCTION"
 ENV_LOOPBACK: Final = "POSTHASTE_LOOPBACK"
 """Set on the local cloud only, where webhooks may be posted to this machine."""
 ENV_DIRECT: Final = "POSTHASTE_DIRECT"
-"""Set for functions that call DynamoDB without botocore: those that make many calls a second."""
+"""Set for functions: they call DynamoDB, SQS and Secrets Manager without botocore."""
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
 """Seconds between a sender's deadline and the end of its lease."""
 

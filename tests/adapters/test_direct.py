@@ -131,6 +131,8 @@ OTHERS: list[tuple[AwsService, Callable[[Any], Any]]] = [
     (SQS, lambda c: c.receive_message(QueueUrl=QUEUE, AttributeNames=["ApproximateReceiveCount"], WaitTimeSeconds=0)),
     (SQS, lambda c: c.delete_message_batch(QueueUrl=QUEUE, Entries=[{"Id": "0", "ReceiptHandle": "r"}])),
     (SQS, lambda c: c.change_message_visibility(QueueUrl=QUEUE, ReceiptHandle="r", VisibilityTimeout=9)),
+    (SQS, lambda c: c.delete_message(QueueUrl=QUEUE, ReceiptHandle="r")),
+    (SQS, lambda c: c.change_message_visibility_batch(QueueUrl=QUEUE, Entries=[{"Id": "0", "ReceiptHandle": "r"}])),
     (SQS, lambda c: c.get_queue_attributes(QueueUrl=QUEUE, AttributeNames=["ApproximateNumberOfMessages"])),
     (SECRETS, lambda c: c.get_secret_value(SecretId="s")),
 ]
