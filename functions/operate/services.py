@@ -108,7 +108,7 @@ class OperateServices(Deployment):
             pool=pool.ThreadPool(),
         )
     )
-    secret_store = part(lambda d: secrets.SecretStore(d.secretsmanager, d.settings.stage))
+    secret_store = part(lambda d: secrets.SecretStore(d.aws.later("secretsmanager"), d.settings.stage))
     waiting_mails = part(
         lambda d: dropping.WaitingMails(ledgers=d.ledgers, journal=d.journal, pool=pool.ThreadPool(), clock=d.clock)
     )

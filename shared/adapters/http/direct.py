@@ -68,6 +68,7 @@ DYNAMODB: Final = AwsService(
         "batch_write_item",
         "transact_get_items",
         "transact_write_items",
+        "describe_table",
     ),
 )
 SQS: Final = AwsService(
