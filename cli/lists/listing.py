@@ -121,6 +121,8 @@ def show_problems(upload: Mapping[str, Any]) -> None:
     """Print the counts of a list's rows, and its first problems."""
     accepted = counted(upload.get("accepted") or 0, "recipient")
     say(f"{accepted} of {counted(upload.get('rows') or 0, 'row')}{_aside(upload)}")
+    if (upload.get("header_row") or 1) > 1:
+        say(f"row {upload['header_row']} has the names of columns; recipients are in {upload['recipient_column']}")
     for text in lacking(upload):
         say(text)
     if upload.get("price") is not None:
