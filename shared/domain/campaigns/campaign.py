@@ -325,13 +325,13 @@ class Upload:
         return self.checkpoint.gaps if self.state is UploadState.READY and self.checkpoint else None
 
     @property
-    def heading(self) -> tuple[int, str]:
+    def heading(self) -> tuple[int, str] | tuple[None, None]:
         """The row that was read as the names of columns, and the column of recipients as the file names it.
 
-        0 and empty: it is not read, or an earlier version has read it.
+        None: it is not read, or an earlier version has read it.
         """
         at = self.checkpoint.position if self.checkpoint else Position()
-        return at.header_row, at.named
+        return (at.header_row, at.named) if at.header_row else (None, None)
 
     @property
     def progress(self) -> float:

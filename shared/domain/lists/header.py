@@ -211,12 +211,16 @@ def _hint(names: Sequence[str]) -> str:
     """Return what the header has instead, without showing people who are where the header should be."""
     if any("@" in name or is_number(name) for name in names):
         return "The first line holds recipients. Put the names of the columns above it."
-    named = [name for name in names if name and not _NUMBERED.fullmatch(name)]
+    named = _named(names)
     if not named:
         return "None of its columns has a name."
     if len(named) == 1 < len(names):
         return f"Its only name is {listed(named)}. If that is a title, say which row has the names of the columns."
     return _found([name for name in names if name])
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name and not _NUMBERED.fullmatch(name)]
 
 
 def _found(names: Sequence[str]) -> str:

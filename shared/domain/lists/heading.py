@@ -80,7 +80,6 @@ class HeaderSearch:
 
         Args:
             number: as a spreadsheet shows it.
-            split: gives its cells.
 
         Returns:
             The header, or why the file cannot be used, or None: a row below may have the names.
