@@ -3,9 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, Final
-
-from botocore.config import Config
+from typing import Final
 
 from functions.router.caller import Caller
 from functions.router.directory import Directory
@@ -13,6 +11,7 @@ from shared import contracts
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo.cells.routes import DynamoCellRoutes
+from shared.adapters.http import direct
 from shared.adapters.http.transport import HttpClient
 from shared.domain.times import Seconds
 from shared.frozen import dataclass
@@ -59,8 +58,8 @@ class RouterServices:
 def build(env: Mapping[str, str] = os.environ) -> RouterServices:
     """Build the services from a function's environment (`shared.contracts`)."""
     clock = SystemClock()
-    retries: Any = {"mode": "standard", "total_max_attempts": 2}
-    client = Aws().client("dynamodb", Config(connect_timeout=1, read_timeout=2, retries=retries))
+    quick = HttpClient(clock, connect_timeout=1, idle=direct.IDLE)
+    client = direct.client(direct.DYNAMODB, Aws(), quick, clock, clock.sleep, timeout=2)
     return RouterServices(
         cells=json.loads(env[contracts.ENV_CELLS]),
         routes=DynamoCellRoutes(client, env[contracts.ENV_ROUTES_TABLE], clock),

@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from infra.schema import LOG_DAYS, STAGE, DomainFields
+from infra.schema import LOG_DAYS, STAGE
+from infra.serving import DomainFields
 from infra.settings import SettingsError
 
 MAX_CELLS: Final = 50

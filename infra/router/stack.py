@@ -12,7 +12,6 @@ from aws_cdk.aws_apigatewayv2 import (
     HttpMethod,
     HttpStage,
     SecurityPolicy,
-    ThrottleSettings,
 )
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from aws_cdk.aws_certificatemanager import Certificate
@@ -34,7 +33,7 @@ from constructs import Construct
 
 from infra.building import bundling
 from infra.building.function import RETENTION
-from infra.functions.api import BURST, LOG_LINE, RATE, SECONDS
+from infra.functions.api import CLIENTS, LOG_LINE, SECONDS
 from infra.router.settings import RouterSettings
 from infra.settings import DeployTarget
 from shared import contracts
@@ -146,7 +145,7 @@ class RouterStack(Stack):
             http_api=api,
             stage_name="$default",
             auto_deploy=True,
-            throttle=ThrottleSettings(rate_limit=RATE, burst_limit=BURST),
+            throttle=CLIENTS,
             domain_mapping=DomainMappingOptions(domain_name=made) if made else None,
         )
         bare = stage.node.default_child

@@ -9,7 +9,7 @@ import pytest
 from functions.api.handler import respond
 from functions.router.caller import Caller, caller_of
 from functions.router.handler import respond as route
-from functions.router.services import RouterServices
+from functions.router.services import RouterServices, build
 from shared.adapters.dynamo.accounts.api_keys import CACHE
 from shared.domain.access.proofs import Proof
 from shared.domain.accounts import new_key_text
@@ -116,3 +116,11 @@ def _notifier(login: tuple[str, str]) -> Caller:
 def test_what_is_no_digest_is_nowhere(api: Api) -> None:
     for digest in ("x", "0" * 63, "G" * 64):
         assert api.handle(event("GET", f"/cells/callers/{digest}")).status == 404
+
+
+def test_the_function_reads_cells_and_table_from_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "eu-central-1")
+    found = build({"POSTHASTE_CELLS": '{"a": "https://a.example.com"}', "POSTHASTE_ROUTES_TABLE": "routes"})
+    assert found.cells == {"a": "https://a.example.com"}
+    assert found.directory()
