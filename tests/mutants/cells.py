@@ -45,7 +45,7 @@ CELLS: Final = (
         "an account that has moved is not looked for",
         3,
         HANDLER,
-        '    return isinstance(said, dict) and said.get("code") == MOVED\n',
+        "    return all(found.headers.get(name.lower()) == said for name, said in AWAY.items())\n",
         "    return False\n",
         f"{ROUTER}::test_an_account_that_moved_is_found_by_the_next_request",
     ),
