@@ -1,4 +1,4 @@
-"""`posthaste account move` and `arrive`: an account goes from one cell to another, carried by a file.
+"""`posthaste account depart` and `arrive`: a file carries an account from one cell to another.
 
 The file has a line of JSON for its head, one for each page, and one for its end. So a file that was cut is known.
 """
@@ -23,6 +23,7 @@ from shared.contracts import CALLER_PATH
 
 FORM: Final = 1
 HERE: Final = 204
+ELSEWHERE: Final = 404
 SECONDS: Final = 10.0
 _DIGEST: Final = "digest"
 SLACK_MS: Final = 3_600_000
@@ -33,11 +34,11 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The file that carrie
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to those of accounts."""
-    app.command("move")(move)
+    app.command("depart")(depart)
     app.command("arrive")(arrive)
 
 
-def move(
+def depart(
     ctx: typer.Context,
     account: Account,
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The file that carries the account.")] = None,
@@ -137,7 +138,7 @@ def arrive(
         emit({"account_id": head["account_id"], "items": number, "put": put})
         return
     say(f"{head['account_id']} ({head['name']}) has arrived: {counted(number, 'item')}, of which {put:,} are new")
-    say(f"in its old cell:      posthaste account move {head['account_id']} {file} --left")
+    say(f"in its old cell:      posthaste account depart {head['account_id']} {file} --left")
     say(f"then here:            posthaste account arrive {file} --open")
 
 
@@ -209,6 +210,8 @@ def _check_there(address: str, digests: list[str], *, here: bool) -> None:
             status = pool.request("GET", url, timeout=SECONDS, redirect=False).status
         except urllib3.exceptions.HTTPError:
             raise Unreachable(f"{address} does not answer, so nothing was changed: repeat the command") from None
+        if status not in (HERE, ELSEWHERE):
+            raise Failed(f"{address} answers with {status}, not as a cell does: is this its API's address?")
         if (status == HERE) is not here:
             missing = "lacks a key of the account: let it arrive there first"
             raise Failed(f"{address} {missing if here else 'still has the account: use --left there first'}")

@@ -82,7 +82,7 @@ class Cells:
         while True:
             page = self.operate(A, "pack", account=self.account, after=after, since=since)
             arrival = {"account_id": self.account, "origin": A, "names": self.state["names"], "items": page["items"]}
-            put += self.operate(B, "unpack", **arrival)["put"]
+            put += int(self.operate(B, "unpack", **arrival)["put"])
             after = page["after"]
             if not after:
                 return put
@@ -135,6 +135,24 @@ def test_a_keys_next_batch_goes_to_the_new_cell_and_none_is_sent_twice(cells: Ce
     again = cells.batch("ann@example.org", name="order-7")
     assert (again["status"], again["job_id"]) == (202, first["job_id"])
     assert (jobs(cells.cells[A]), jobs(cells.cells[B])) == (1, 1)
+
+
+def test_what_the_account_has_goes_along(cells: Cells) -> None:
+    old, new = cells.cells[A], cells.cells[B]
+    test = old.test_key()
+    made = old.call("POST", "/templates", {"name": "Hi", "channel": "email", "subject": "Hi", "html": "<p>Hi</p>"})
+    guest = old.call("PUT", "/guests/ann@example.org", {})
+    claim = old.call("POST", "/senders", {"domain": "example.net"})
+    old.services.accounts.set_limits(cells.account, {"email": 5})
+    cells.moved()
+    assert (made.status, guest.status // 100, claim.status // 100) == (201, 2, 2)
+    assert cells.send("GET", f"/templates/{made.json['template_id']}")["name"] == "Hi"
+    assert "ann@example.org" in str(cells.send("GET", "/guests"))
+    assert "example.net" in str(cells.send("GET", "/senders"))
+    assert new.services.accounts.rules(cells.account) == old.services.accounts.rules(cells.account)
+    assert new.call("GET", "/jobs", key=test).status == 200
+    assert [x.id for x in new.services.accounts.list_keys(cells.account)]
+    assert old.services.accounts.list_keys(cells.account) == []
 
 
 def test_people_who_refused_get_nothing_from_the_new_cell(cells: Cells) -> None:

@@ -24,7 +24,7 @@ MOST_ITEMS: Final = 25
 """Items that a refusal names."""
 
 
-class Names(OperateView):
+class NamesInUse(OperateView):
     """How a deployment names addresses: both have to do it by the same keys. `checks`: of the keys."""
 
     floor: int
@@ -47,7 +47,7 @@ class MoveState(OperateView):
     elsewhere: str
     ready_at: int
     open_jobs: list[str]
-    names: Names
+    names: NamesInUse
 
 
 class PackRequest(AccountBody):
@@ -80,7 +80,7 @@ class Unpacked(OperateView):
 
 
 def begin_move(call: Call[Nothing, MoveRequest]) -> Answer:
-    """Let an account send nothing more here, if nothing of it is open; a repeat tells how far it is."""
+    """Let an account send nothing more here, if no job is open; a repeat tells how far it is."""
     services, whose = call.services, owner_of(call)
     found = services.moving_accounts.get(whose)
     if found is not None and found.place is Place.HERE:
@@ -118,15 +118,15 @@ def pack_account(call: Call[Nothing, PackRequest]) -> Answer:
 
 
 def leave_cell(call: Call[Nothing, AccountBody]) -> Answer:
-    """Let an account be gone. It cannot be undone: the account is in the other cell."""
+    """Let an account be away. It cannot be undone: the account is in the other cell."""
     whose = owner_of(call)
     if not call.services.moving_accounts.leave(whose, by=call.key.id):
-        raise invalid("account", "It does not move: `posthaste account move` begins that.")
+        raise invalid("account", "It does not move: `posthaste account depart` begins that.")
     return AccountChanged(account_id=whose, changed=True).answer()
 
 
 def unpack_account(call: Call[Nothing, Arrival]) -> Answer:
-    """Put a page of an account that arrives. What is there already stays as it is."""
+    """Put a page of an account that arrives. Items that are there stay as they are."""
     services, body = call.services, call.body
     services.begin_names()
     if _names(services).model_dump() != body.names:
@@ -160,9 +160,9 @@ def _state(services: OperateServices, account: str) -> Answer:
     ).answer()
 
 
-def _names(services: OperateServices) -> Names:
+def _names(services: OperateServices) -> NamesInUse:
     found = services.names.read()
-    return Names(floor=found.floor, target=found.target, checks=[*found.checks])
+    return NamesInUse(floor=found.floor, target=found.target, checks=[*found.checks])
 
 
 def _open(services: OperateServices, account: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What an account takes along when it moves to another deployment, as pages of items, and how they are put there.
+"""The items that an account takes along to another deployment, as pages, and how they are put there.
 
 It takes its profile, keys, senders, guests, limits and figures of days, suppressions and unsubscriptions, templates,
 programs, and the records of its idempotency keys. Jobs stay: their providers report to where they were sent from.
@@ -25,6 +25,8 @@ from shared.frozen import dataclass
 PAGE: Final = 400
 """Items of a page, which a request carries in at most 5 MB."""
 CONTROL: Final = "CONTROL"
+RECORDS: Final = "records"
+IDENTITIES: Final = "identities"
 OWN: Final = ("GUESTS", "APPROVALS", keys.SUPPRESSED)
 """Sort keys of an account's own partitions in `records` that go along, beside its control."""
 _STATE: Final = ("suspended", "suspended_at")
@@ -36,13 +38,18 @@ class NotOfAccount(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PackedPart:
     """A partition, or an index's, of which items go along. `index`: the templates of a namespace."""
 
     table: str
     pk: str
     index: bool = False
     since: Millis = 0
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Sort keys of an account's own partition that go along."""
+        return (keys.SUPPRESSED,) if self.since else (*OWN, CONTROL)
 
 
 class AccountPacker:
@@ -78,23 +85,21 @@ class AccountPacker:
         """Tell whether a namespace has digest policies, which do not go along."""
         return any(True for _ in self._db.partition(self._records, policies_pk(namespace), Limit=1))
 
-    def _parts(self, account: str, since: Millis) -> list[Part]:
+    def _parts(self, account: str, since: Millis) -> list[PackedPart]:
         spaces = namespaces_of(account)
-        lists = [f"{keys.account_pk(x)}#{name}{log}" for x in spaces for name in keys.LISTS.values() for log in _LOGS]
-        entries = [Part(self._records, pk, since=since) for pk in lists]
+        entries = [self._of(f"{keys.account_pk(space)}#{name}", since) for space in spaces for name in _LISTED]
         if since:
-            return [*entries, *(Part(self._records, keys.account_pk(x)) for x in spaces)]
-        return [
-            Part(self._records, keys.account_pk(account)),
-            Part(self._identities, keys.account_pk(account)),
-            *(Part(self._records, keys.account_pk(x)) for x in spaces if x != account),
-            *(Part(self._records, x, index=True) for x in (indices.mine_pk(x, TEMPLATES) for x in spaces)),
-            *(Part(self._records, f(x)) for x in spaces for f in (programs_pk, _idempotency_pk, _spent_pk)),
-            *(Part(self._records, pk) for pk in (*keys.stats_pks(account), claims_pk(account))),
-            *entries,
-        ]
+            return [*(self._of(keys.account_pk(space), since) for space in spaces), *entries]
+        home = PackedPart(self._identities, keys.account_pk(account))
+        templates = [PackedPart(self._records, indices.mine_pk(space, TEMPLATES), index=True) for space in spaces]
+        others = map(self._of, sorted(_others(account)))
+        return [self._of(keys.account_pk(account)), home, *map(self._of, map(keys.account_pk, spaces[1:])), *templates,
+                *others, *entries]  # fmt: skip
 
-    def _page(self, part: Part, start: Any) -> tuple[list[Item], Any]:
+    def _of(self, pk: str, since: Millis = 0) -> PackedPart:
+        return PackedPart(self._records, pk, since=since)
+
+    def _page(self, part: PackedPart, start: Any) -> tuple[list[Item], Any]:
         name = "mine_pk" if part.index else "pk"
         asked: Item = {
             "TableName": part.table,
@@ -104,26 +109,29 @@ class AccountPacker:
             **({"IndexName": INDEX_MINE} if part.index else {"ConsistentRead": True}),
             **({"ExclusiveStartKey": start} if start else {}),
         }
-        if part.since:
+        if part.since and part.pk.endswith(_LISTED):
             asked["FilterExpression"] = "#at >= :since"
             asked["ExpressionAttributeNames"] = {"#at": "at"}
             asked["ExpressionAttributeValues"][":since"] = n(part.since)
         page = self._db.call("query", **asked)
         return page["Items"], page.get("LastEvaluatedKey")
 
-    def _whole(self, part: Part, item: Item, account: str) -> Iterator[tuple[str, Item]]:
+    def _whole(self, part: PackedPart, item: Item, account: str) -> Iterator[tuple[str, Item]]:
         """Yield what goes along of an item of a page: its kind of table, and it; a template's partition, a key's."""
         if part.index:
-            yield from (("records", x) for x in self._db.partition(self._records, text(item, "pk")))
+            yield from ((RECORDS, x) for x in self._db.partition(self._records, text(item, "pk")))
         elif part.table == self._identities and part.pk == keys.account_pk(account):
-            yield "identities", item
-            if "digest" in item:
-                found = self._db.get(self._identities, keys.api_key(text(item, "digest")))
-                yield from (("identities", x) for x in [found] if x is not None)
-            if text(item, "sk") == keys.PROFILE:
-                yield "identities", {**item, **keys.accounts(account)}
-        elif not _is_own(part.pk, account) or text(item, "sk") in (*OWN, CONTROL):
-            yield "records", item
+            yield from ((IDENTITIES, x) for x in self._identity(item, account))
+        elif part.pk not in map(keys.account_pk, namespaces_of(account)) or text(item, "sk") in part.own:
+            yield RECORDS, item
+
+    def _identity(self, item: Item, account: str) -> Iterator[Item]:
+        """Yield an item of the account's identities, and the one that belongs to it: of a key, of the list."""
+        yield item
+        if text(item, "sk") == keys.PROFILE:
+            yield {**item, **keys.accounts(account)}
+        elif "digest" in item and (found := self._db.get(self._identities, keys.api_key(text(item, "digest")))):
+            yield found
 
 
 class AccountUnpacker:
@@ -131,7 +139,7 @@ class AccountUnpacker:
 
     def __init__(self, dynamo: Dynamo, *, records: str, identities: str) -> None:
         self._db = dynamo
-        self._tables = {"records": records, "identities": identities}
+        self._tables = {RECORDS: records, IDENTITIES: identities}
 
     def unpack(self, account: str, origin: str, carried: Sequence[Mapping[str, Any]]) -> int:
         """Put a page of items; return how many were not there.
@@ -168,7 +176,7 @@ class AccountUnpacker:
             if "N" in value:
                 self._db.attempt(
                     "update_item",
-                    TableName=self._tables["records"],
+                    TableName=self._tables[RECORDS],
                     Key={"pk": item["pk"], "sk": item["sk"]},
                     UpdateExpression="SET #at = :at",
                     ConditionExpression="attribute_not_exists(#at) OR #at < :at",
@@ -178,7 +186,8 @@ class AccountUnpacker:
         return False
 
 
-_LOGS: Final = ("", "LOG")
+_LISTED: Final = tuple(f"{name}{log}" for name in keys.LISTS.values() for log in ("", "LOG"))
+"""Endings of the partitions of suppressions and unsubscriptions."""
 
 
 def _idempotency_pk(space: str) -> str:
@@ -189,25 +198,33 @@ def _spent_pk(space: str) -> str:
     return keys.spent(space, "")["pk"]["S"]
 
 
-def _is_own(pk: str, account: str) -> bool:
-    return pk in {keys.account_pk(x) for x in namespaces_of(account)}
+def _others(account: str) -> set[str]:
+    """Return the partitions of `records` that go along whole."""
+    spaces = namespaces_of(account)
+    several = {of(space) for space in spaces for of in (programs_pk, _idempotency_pk, _spent_pk)}
+    return several | {*keys.stats_pks(account), claims_pk(account)}
 
 
 def _check(account: str, table: str, item: Item) -> None:
     """Refuse an item that is not the account's."""
-    pk, sk = text(item, "pk"), text(item, "sk")
-    whose = owner(text(item, "account")) == account
-    spaces = namespaces_of(account)
-    if table == "identities":
-        fine = pk == keys.account_pk(account) or (pk.startswith("K#") and whose) or (pk, sk) == ("ACCOUNTS", account)
-    elif pk.startswith("T#"):
-        fine = whose or sk.startswith(keys.VERSION_PREFIX)
-    else:
-        own = (keys.account_pk(x) for x in spaces)
-        others = {f(x) for x in spaces for f in (programs_pk, _idempotency_pk, _spent_pk)}
-        fine = pk in others or pk in keys.stats_pks(account) or any(pk == x or pk.startswith(f"{x}#") for x in own)
-    if not fine or table not in ("identities", "records"):
+    fine = _is_identity(account, item) if table == IDENTITIES else table == RECORDS and _is_record(account, item)
+    if not fine:
         raise NotOfAccount(f"an item of the file is not of {account}")
+
+
+def _is_identity(account: str, item: Item) -> bool:
+    pk, sk = text(item, "pk"), text(item, "sk")
+    if pk.startswith("K#"):
+        return owner(text(item, "account")) == account
+    return pk == keys.account_pk(account) or (pk, sk) == ("ACCOUNTS", account)
+
+
+def _is_record(account: str, item: Item) -> bool:
+    pk, sk = text(item, "pk"), text(item, "sk")
+    if pk.startswith(keys.template_pk("")):
+        return owner(text(item, "account")) == account or sk.startswith(keys.VERSION_PREFIX)
+    own = [keys.account_pk(space) for space in namespaces_of(account)]
+    return pk in own or pk in _others(account) or pk.startswith(tuple(f"{x}#" for x in own))
 
 
 def _carried(kind: str, item: Item) -> dict[str, Any]:
