@@ -164,6 +164,7 @@ COUNTS: Final[tuple[tuple[Limit, str, Count], ...]] = (
     (limits.RULE_PATTERN, "Events::Rule", _bytes("EventPattern")),
     (limits.RULE_TARGETS, "Events::Rule", _many("Targets")),
     (limits.GROUP_NAME, "Scheduler::ScheduleGroup", _size("Name")),
+    (limits.SCHEDULE_NAME, "Scheduler::Schedule", _size("Name")),
     (limits.TABLE_INDEXES, "DynamoDB::Table", _many("GlobalSecondaryIndexes")),
     (limits.TABLE_PROJECTED, "DynamoDB::Table", _projected),
     (limits.SES_SET_NAME, "SES::ConfigurationSet", _size("Name")),

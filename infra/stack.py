@@ -101,6 +101,7 @@ class PosthasteStack(Stack):
             records=storage.records,
             ops=storage.ops,
             feedback=feedback,
+            schedules=schedules,
         )
 
         grants = Grants(self, deployment, storage)
@@ -110,10 +111,11 @@ class PosthasteStack(Stack):
         grants.webhooks(feedback, webhooks.receive)
         grants.dispatch(feedback, dispatch)
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
-        grants.schedules(schedules, api.serve, schedules.serve(code, environment), dispatch)
+        due = schedules.serve(code, environment)
+        grants.schedules(schedules, api.serve, due, dispatch)
         notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
         grants.notices(notices)
-        grants.digest(digest, api.serve, digest.serve(code, told))
+        grants.digest(digest, api.serve, due, digest.serve(code, told))
         grants.inbox(inbox, api.serve, dispatch.sweep, inbox.serve(code, environment))
         make = exports.serve(code, environment)
         grants.exports(exports, api.serve, make)
@@ -152,7 +154,7 @@ class PosthasteStack(Stack):
             operators,
             *self._buttons(grants, deployment, environment, storage, console, dispatch, hooks),
         )
-        grants.key(schedules)
+        grants.key(schedules, dispatch)
         self._outputs(api, webhooks, environment, deployment.settings.audit_days)
         refuse_crowded(self, deployment)
         self._finish(deployment)

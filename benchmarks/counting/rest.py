@@ -67,7 +67,6 @@ IDLE: Final = (
     _Idle("the sweeper", "sweep", {}),
     _Idle("looks for dead workers' leases", "due", _LOOK, runs=len(LOOKS)),
     _Idle("the function of notices", "notices", {}),
-    _Idle("the function of digests", "digest", {}, gb=1.0),
     _Idle("the function that posts webhooks to accounts", "call_hooks", {}, gb=1.0),
 )
 """infra/functions has their memory."""

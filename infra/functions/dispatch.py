@@ -9,8 +9,9 @@ from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.building.minutely import every_minute
+from infra.building.minutely import EveryMinute
 from infra.building.streams import read_stream
+from infra.functions.schedules import SchedulesConstruct
 from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
@@ -56,6 +57,7 @@ class Dispatch(Construct):
         records: Table,
         ops: Table,
         feedback: Feedback,
+        schedules: SchedulesConstruct,
     ) -> None:
         super().__init__(scope, construct_id)
         target = deployment.target
@@ -90,4 +92,4 @@ class Dispatch(Construct):
         }
         self.sweep = function("Sweep", name="sweep", environment={**environment, **reports})
         self.sweep_dead = self.sweep.dead_letters()
-        every_minute(self.sweep, self.sweep_dead)
+        self.minutely = EveryMinute(self.sweep, self.sweep_dead, schedules)

@@ -14,12 +14,31 @@ from infra.settings import DeploymentSettings
 from shared import contracts
 
 
-class SchedulesConstruct(Construct):
+class SchedulerRole(Construct):
+    """A role in which schedules of this account act; the stack adds its rights."""
+
+    def __init__(self, scope: Construct, construct_id: str) -> None:
+        super().__init__(scope, construct_id)
+        self._policy = PolicyDocument()
+        # Only for schedules of this account: else anybody's schedule could use the role (the confused deputy).
+        ours = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
+        self.role = Role(
+            self,
+            "Role",
+            assumed_by=ServicePrincipal("scheduler.amazonaws.com", conditions=ours),
+            inline_policies={"access": self._policy},
+        )
+
+    def allow(self, *actions: str, on: list[str]) -> None:
+        """Let schedules do these actions on these resources (ARNs)."""
+        self._policy.add_statements(PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on))
+
+
+class SchedulesConstruct(SchedulerRole):
     """The group of schedules, the queue that they send to, and the role in which they do."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
-        self._policy = PolicyDocument()
         self.name = contracts.prefix(deployment.stage)
         self.group = CfnScheduleGroup(self, "Group", name=self.name)
         self._due = QueueWorker(
@@ -37,14 +56,6 @@ class SchedulesConstruct(Construct):
             batch=10,
         )
         self.work = self._due.work
-        # Only for schedules of this account: else anybody's schedule could use the role (the confused deputy).
-        ours = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
-        self.role = Role(
-            self,
-            "Role",
-            assumed_by=ServicePrincipal("scheduler.amazonaws.com", conditions=ours),
-            inline_policies={"access": self._policy},
-        )
         self.environment = {
             contracts.ENV_DUE_QUEUE_URL: self.work.queue.queue_url,
             contracts.ENV_DUE_QUEUE_ARN: self.work.queue.queue_arn,
@@ -54,7 +65,3 @@ class SchedulesConstruct(Construct):
     def serve(self, code: Code, environment: Mapping[str, str]) -> Function:
         """Create the function and let it consume the queue."""
         return self._due.serve(code, {**environment, **self.environment})
-
-    def allow(self, *actions: str, on: list[str]) -> None:
-        """Let schedules do these actions on these resources (ARNs)."""
-        self._policy.add_statements(PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on))
