@@ -101,7 +101,7 @@ class PosthasteStack(Stack):
             records=storage.records,
             ops=storage.ops,
             feedback=feedback,
-            schedules=schedules,
+            group=schedules.group,
         )
 
         grants = Grants(self, deployment, storage)

@@ -30,7 +30,7 @@ test keys."""
 SECRETS_OF_A_CREDENTIAL: Final = 2
 SECRETS_BESIDES: Final = 3
 """For unsubscription links, for webhooks to accounts, and for hashes of addresses."""
-ALARMED: Final = 80
+ALARMED: Final = 81
 ALARMED_CREDENTIAL: Final = 7
 ALARMED_PROVIDER: Final = 9
 """Metrics that alarms look at: of the deployment, of each credential, and of each provider of a channel."""

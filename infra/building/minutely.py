@@ -6,12 +6,12 @@ from aws_cdk import Duration
 from aws_cdk.aws_events import Rule, Schedule
 from aws_cdk.aws_events_targets import LambdaFunction
 from aws_cdk.aws_lambda_destinations import SqsDestination
-from aws_cdk.aws_scheduler import CfnSchedule
+from aws_cdk.aws_scheduler import CfnSchedule, CfnScheduleGroup
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.functions.schedules import SchedulerRole, SchedulesConstruct
 from infra.resources.queue import DeadLetters
+from infra.resources.roles import SchedulerRole
 
 MINUTE: Final = Duration.minutes(1)
 
@@ -31,14 +31,14 @@ class EveryMinute(Construct):
     The next minute is the retry, of a failed delivery as of a failed run. The failure itself is kept.
     """
 
-    def __init__(self, consumer: Function, dead: DeadLetters, schedules: SchedulesConstruct) -> None:
+    def __init__(self, consumer: Function, dead: DeadLetters, group: CfnScheduleGroup) -> None:
         super().__init__(consumer, "EveryMinute")
         self.role = SchedulerRole(self, "Role")
         CfnSchedule(
             self,
             "Schedule",
-            name=f"{schedules.name}-{consumer.name}",
-            group_name=schedules.group.ref,
+            name=f"{group.name}-{consumer.name}",
+            group_name=group.ref,
             schedule_expression="rate(1 minute)",
             flexible_time_window=CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
             target=CfnSchedule.TargetProperty(

@@ -6,12 +6,12 @@ from typing import Final
 
 from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_lambda import Code
+from aws_cdk.aws_scheduler import CfnScheduleGroup
 from constructs import Construct
 
 from infra.building.function import Function
 from infra.building.minutely import EveryMinute
 from infra.building.streams import read_stream
-from infra.functions.schedules import SchedulesConstruct
 from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
@@ -57,7 +57,7 @@ class Dispatch(Construct):
         records: Table,
         ops: Table,
         feedback: Feedback,
-        schedules: SchedulesConstruct,
+        group: CfnScheduleGroup,
     ) -> None:
         super().__init__(scope, construct_id)
         target = deployment.target
@@ -92,4 +92,4 @@ class Dispatch(Construct):
         }
         self.sweep = function("Sweep", name="sweep", environment={**environment, **reports})
         self.sweep_dead = self.sweep.dead_letters()
-        self.minutely = EveryMinute(self.sweep, self.sweep_dead, schedules)
+        self.minutely = EveryMinute(self.sweep, self.sweep_dead, group)

@@ -2,36 +2,15 @@
 
 from collections.abc import Mapping
 
-from aws_cdk import Stack
-from aws_cdk.aws_iam import Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal
 from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_scheduler import CfnScheduleGroup
 from constructs import Construct
 
 from infra.building.function import Function
 from infra.functions.workers import QueueWorker
+from infra.resources.roles import SchedulerRole
 from infra.settings import DeploymentSettings
 from shared import contracts
-
-
-class SchedulerRole(Construct):
-    """A role in which schedules of this account act; the stack adds its rights."""
-
-    def __init__(self, scope: Construct, construct_id: str) -> None:
-        super().__init__(scope, construct_id)
-        self._policy = PolicyDocument()
-        # Only for schedules of this account: else anybody's schedule could use the role (the confused deputy).
-        ours = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
-        self.role = Role(
-            self,
-            "Role",
-            assumed_by=ServicePrincipal("scheduler.amazonaws.com", conditions=ours),
-            inline_policies={"access": self._policy},
-        )
-
-    def allow(self, *actions: str, on: list[str]) -> None:
-        """Let schedules do these actions on these resources (ARNs)."""
-        self._policy.add_statements(PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on))
 
 
 class SchedulesConstruct(SchedulerRole):

@@ -35,7 +35,7 @@ class MinuteAnnouncer:
     A process announces a minute once. So a busy stage costs a call for each minute, kind and process.
 
     Args:
-        queue: to which schedules send.
+        queue: of jobs whose time has come; schedules send to it.
     """
 
     def __init__(self, *, scheduler: Scheduler, queue: Queue, clock: Clock) -> None:

@@ -85,8 +85,8 @@ class WindowRetention(Protocol):
         """Walk the ids of a shard's windows that are not processed, with when each is due, of a stretch of time.
 
         Args:
-            since: inclusive.
-            until: exclusive.
+            shard: as of `due`, from 0.
+            until: a window that is due then is not one of them.
         """
 
     def over(self, shard: int, now: Millis) -> Iterable[str]:
@@ -195,4 +195,4 @@ class NewWindowHints(DigestHints, Protocol):
     """Wakes the function that makes digests, also for windows that open."""
 
     def opened(self, window_id: str, at: Millis) -> None:
-        """Have a stored window looked at when it ends. `at`: Unix milliseconds."""
+        """Have a stored window looked at when it ends."""

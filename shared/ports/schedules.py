@@ -23,7 +23,10 @@ class Scheduler(Protocol):
         """
 
     def set_once(self, name: str, at: int, body: str) -> None:
-        """Have a message sent at a time, Unix seconds; if something of that name was set before, nothing changes.
+        """Have a message sent at a time; if something of that name was set before, nothing changes.
+
+        Args:
+            at: Unix seconds.
 
         Raises:
             Retriable: possibly nothing was set.

@@ -66,11 +66,7 @@ class AnnouncedHints(QueuedHints):
         self._minutes = minutes
 
     def opened(self, window_id: str, at: Millis) -> None:
-        """Have a stored window looked at when it ends. If its minute cannot be announced, it has a hint of its own.
-
-        Args:
-            at: Unix milliseconds.
-        """
+        """Have a stored window looked at when it ends. If its minute cannot be announced, it has a hint of its own."""
         later = at / 1000 - self._clock.now() > SOON_S
         if not (later and self._minutes.announce(DueKind.DIGESTS, at)):
             self.at(window_id, at)

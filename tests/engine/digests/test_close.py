@@ -114,7 +114,7 @@ def test_a_crash_between_the_window_and_its_schedule_costs_two_minutes_at_most()
     (name,) = hub.windows.items
     hub.reboot()
     hub.live(720)
-    assert hub.window(name).processed_at <= hub.window(name).closes_at + 120_000
+    assert 0 < hub.window(name).processed_at - hub.window(name).closes_at <= 120_000
 
 
 def test_a_window_whose_minute_cannot_be_announced_has_a_hint_of_its_own() -> None:
@@ -124,7 +124,7 @@ def test_a_window_whose_minute_cannot_be_announced_has_a_hint_of_its_own() -> No
     assert [call for call in hub.tap.calls if call.startswith("scheduler")] == ["scheduler.set_once"], "nobody waits"
     assert hub.scheduler.set_for == {}
     hub.live(1_203)
-    assert all(hub.window(x).processed_at <= hub.window(x).closes_at + 2_000 for x in names)
+    assert all(0 <= hub.window(x).processed_at - hub.window(x).closes_at <= 2_000 for x in names)
     hub.add(event("b", "ann"), key="acme/later")
     assert len(hub.scheduler.set_for) == 1, "it is tried again"
 
@@ -141,7 +141,7 @@ def test_a_window_that_is_extended_far_is_closed_at_its_new_end() -> None:
         hub.serve()
         hub.clock.advance(900)
     hub.serve()
-    assert hub.window(name).processed_at <= end + 600_000
+    assert end <= hub.window(name).processed_at <= end + 600_000
     assert hub.window(name).state is WindowState.PROCESSED
 
 
