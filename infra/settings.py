@@ -26,6 +26,7 @@ from infra.schema import (
     PriceFields,
     QuotaFields,
 )
+from infra.serving import AtOnceFields
 from shared import contracts
 from shared.contracts.console import ConsoleSettings
 from shared.contracts.faults import fault
@@ -47,9 +48,9 @@ LOCAL_LACKS: Final = {
     "domain": " has no certificates",
     "capacity": "'s tables have none",
     "webhooks_at_once": "'s functions have no addresses",
+    "at_once": "'s machine is the bound",
 }
 """A setting that the local cloud refuses → why."""
-"""STARTTLS, TLS from the first byte, and neither."""
 
 
 class SettingsError(Exception):
@@ -116,6 +117,7 @@ class DeploymentSettings:
         console: who may sign in to the console; None: there is no console.
         domain: the API's own name; None: it has that of API Gateway.
         capacity: of the table `records`; None: on demand.
+        at_once: the most executions of what is behind the API; None: as many as the account has.
     """
 
     target: DeployTarget
@@ -137,6 +139,7 @@ class DeploymentSettings:
     console: ConsoleSettings | None = None
     domain: ApiDomain | None = None
     capacity: TableCapacity | None = None
+    at_once: AtOnceFields | None = None
 
     @property
     def stage(self) -> str:
@@ -184,9 +187,14 @@ class DeploymentSettings:
 
     @property
     def concurrency(self) -> int:
-        """Concurrent executions that lanes, posts of providers and webhooks to accounts reserve together."""
+        """Concurrent executions that all functions reserve together."""
         lanes = sum(c.workers + c.express_workers for c in self.credentials)
-        return lanes + self.settings.webhooks_at_once + contracts.HOOKS_RESERVED
+        return lanes + self.settings.more_reserved + contracts.HOOKS_RESERVED
+
+    @property
+    def webhooks_reserved(self) -> int | None:
+        """Executions that the function for posts of providers reserves; None: it has no bound."""
+        return self.settings.webhooks_at_once or (self.at_once.webhooks if self.at_once else None)
 
 
 def workers(rate: float) -> int:
@@ -262,6 +270,7 @@ def read(
         console=_console(parsed.console, place),
         domain=ApiDomain(**parsed.domain.model_dump()) if parsed.domain else None,
         capacity=_capacity(parsed.capacity),
+        at_once=parsed.at_once,
     )
     _check_limits(deployment)
     return deployment
@@ -344,6 +353,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         archive_days=parsed.retention.archive_days,
         small_jobs_apart=parsed.small_jobs_apart,
         webhooks_at_once=parsed.webhooks_at_once,
+        more_reserved=parsed.webhooks_at_once + (parsed.at_once.total if parsed.at_once else 0),
         writes_most=parsed.capacity.writes[1] if parsed.capacity else 0,
         max_key_days=parsed.max_key_days,
         limits=_limits(parsed.limits),

@@ -247,7 +247,8 @@ def _concurrency(patient: Patient) -> list[Finding]:
         answers = list(pool.map(lambda name: client.get_function_concurrency(FunctionName=name), names))
     here = sum(x.get("ReservedConcurrentExecutions", 0) for x in answers)
     lanes = [*patient.settings.credentials, patient.settings.credential(TEST_CREDENTIAL)]
-    needed = HOOKS_RESERVED + patient.settings.webhooks_at_once + sum(c.workers + c.express_workers for c in lanes)
+    more = max(patient.settings.more_reserved, patient.settings.webhooks_at_once)  # older settings have the second only
+    needed = HOOKS_RESERVED + more + sum(c.workers + c.express_workers for c in lanes)
     return [account.concurrency(client.get_account_settings(), here, needed, reserved=patient.reserved)]
 
 

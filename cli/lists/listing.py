@@ -121,7 +121,7 @@ def show_problems(upload: Mapping[str, Any]) -> None:
     """Print the counts of a list's rows, and its first problems."""
     accepted = counted(upload.get("accepted") or 0, "recipient")
     say(f"{accepted} of {counted(upload.get('rows') or 0, 'row')}{_aside(upload)}")
-    for text in lacking(upload):
+    for text in (*_heading(upload), *lacking(upload)):
         say(text)
     if upload.get("price") is not None:
         say(f"price: about {upload['price']:,}, by the operators' prices")
@@ -131,6 +131,12 @@ def show_problems(upload: Mapping[str, Any]) -> None:
         table(COLUMNS, found[:SHOWN], empty="")
     if len(found) > SHOWN:
         say(f"and more:  posthaste campaign problems {upload.get('campaign_id')} {upload.get('upload_id')}")
+
+
+def _heading(upload: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which row was read as the names of columns, if rows above it were passed over."""
+    if (upload.get("header_row") or 1) > 1:
+        yield f"row {upload['header_row']} has the names of columns; recipients are in {upload['recipient_column']}"
 
 
 def lacking(upload: Mapping[str, Any]) -> Iterator[str]:

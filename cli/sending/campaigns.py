@@ -23,6 +23,7 @@ from cli.sending.moments import At, check_time
 from cli.sending.running import Plan, Runner
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
+from shared.domain.lists.heading import MAX_HEADER_ROW
 
 app = typer.Typer(help="Campaigns: one message with placeholders, a list of any size.", no_args_is_help=True)
 
@@ -59,6 +60,9 @@ def run(
     column: Annotated[
         str, typer.Option("--recipient-column", metavar="NAME", help="The list's column of recipients.")
     ] = "",
+    header_row: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MAX_HEADER_ROW, help="The list's row with the names of columns.")
+    ] = 0,
     encoding: Annotated[str, typer.Option(metavar="NAME", help="The list's; default: UTF-8, or it is asked.")] = "",
     sheet: Annotated[str, typer.Option(metavar="NAME", help="The workbook's sheet; default: its first.")] = "",
     keep_hidden: Annotated[
@@ -87,7 +91,7 @@ def run(
     body |= hours_of(hours)
     body |= _message(channel, template, text, stored, subject=subject, sender=sender, reply_to=reply_to)
     chosen = Duplicates.DROP if drop_duplicates else duplicates
-    known = {"region": region.upper(), "recipient_column": column, "strict": strict}
+    known = {"region": region.upper(), "recipient_column": column, "header_row": header_row, "strict": strict}
     known["encoding"] = UTF8 if names_utf8(encoding) else ""
     options = {"duplicates": (chosen or Duplicates.DROP).value, **{name: x for name, x in known.items() if x}}
     asks = not yes

@@ -161,6 +161,8 @@ class Settings:
     """Whether a new small job's ledger is in an item of its own, where older versions look for it."""
     webhooks_at_once: int = 0
     """Posts of providers that are served at once, also by an address of their own; 0: no bound, and no such address."""
+    more_reserved: int = 0
+    """Executions that functions reserve beside lanes and webhooks to accounts."""
     writes_most: int = 0
     """Write units a second of the table `records` at the most; 0: as many as DynamoDB's quota allows."""
     limits: dict[str, int] = field(default_factory=dict)
@@ -214,6 +216,7 @@ class Settings:
         """Return the bounds of posts and of the table that are set."""
         return {
             **({"webhooks_at_once": self.webhooks_at_once} if self.webhooks_at_once else {}),
+            **({"more_reserved": self.more_reserved} if self.more_reserved else {}),
             **({"writes_most": self.writes_most} if self.writes_most else {}),
         }
 

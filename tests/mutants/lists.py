@@ -13,7 +13,33 @@ TESTS: Final = "tests/engine/test_ingest.py"
 
 BUSY: Final = "tests/attacks/test_an_account_that_keeps_readers_busy.py"
 
+HEADING: Final = "tests/domain/test_heading.py"
+
 LISTS: Final = (
+    Mutant(
+        "a header is looked for below people",
+        10,
+        "shared/domain/lists/heading.py",
+        "if self._seen and _has_recipient(names):",
+        "if False and _has_recipient(names):",
+        f"{HEADING}::test_people_above_a_second_header_are_never_left_out",
+    ),
+    Mutant(
+        "rows above the header do not count in the numbers of rows",
+        10,
+        "shared/domain/lists/csv_rows.py",
+        "        elif found is None:\n            self._blanks += 1",
+        "        elif found is None:\n            self._blanks += 0",
+        f"{HEADING}::test_the_header_is_looked_for_in_the_first_rows_only",
+    ),
+    Mutant(
+        "a search for the header forgets its first rows with its reader",
+        10,
+        "shared/domain/lists/csv_rows.py",
+        "if self._searched is not None and not self._header:",
+        "if False and not self._header:",
+        f"{HEADING}::test_what_the_first_rows_have_is_said_by_a_reader_that_continues_too",
+    ),
     Mutant(
         "blank lines and bad rows do not count in the numbers of rows",
         10,

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstrai
 from functions.api.jobs.hours import WHAT, SendingHours
 from functions.api.other_names import BODY, with_html
 from functions.api.requests import Channel, FileSize, HowSaid, Line, Text
+from shared.domain.lists.heading import MAX_HEADER_ROW
 from shared.web.inputs import LINE, Input, Moment, Query
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
@@ -200,6 +201,11 @@ class ReadingOptions(BaseModel):
         None,
         description="The column that holds the recipients. Default: `recipient`, or else a usual name such as `email` "
         "or `phone`. Case, spaces, underscores and hyphens make no difference.",
+    )
+    header_row: Annotated[int, Field(ge=1, le=MAX_HEADER_ROW)] | None = Field(
+        None,
+        description="The row with the names of columns, as a spreadsheet numbers it. Rows above it are passed over. "
+        "Default: the first of the first 30 rows that has a column of recipients.",
     )
     strict: bool = Field(
         default=False, description="True: the first invalid row makes the list `failed`. False: it is left out."

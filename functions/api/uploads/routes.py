@@ -172,6 +172,7 @@ def _rules(call: Call[Any, Any], campaign: Campaign, asked: ReadingOptions) -> L
         region=_region(call, campaign, asked.region),
         drop_duplicates=asked.duplicates == "drop",
         column=asked.recipient_column or "",
+        header_row=asked.header_row or 0,
         strict=asked.strict,
         keep_hidden=asked.hidden_rows == "keep",
         sheet=asked.sheet or "",

@@ -20,6 +20,7 @@ from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
 from shared.domain.hours.hours import OpenHours
 from shared.domain.lists.gaps import LANDLINES, Gap
+from shared.domain.lists.rows import Position
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
@@ -257,7 +258,7 @@ class Upload:
         csv: name of the CSV that was made of its file; empty if the file is CSV in UTF-8. `csv_etag` and `csv_size`
             likewise.
         region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict`, `sha256`,
-            `sheet`, `encoding` and `keep_hidden` as in `uploads.ListRules`.
+            `sheet`, `encoding`, `keep_hidden` and `header_row` as in `uploads.ListRules`.
         zones: its chunks hold recipients of one zone each.
         hidden: rows of a workbook that its user does not see.
         credential: the lane of its ledgers.
@@ -291,6 +292,7 @@ class Upload:
     sheet: str = ""
     encoding: str = ""
     keep_hidden: bool = False
+    header_row: int = 0
     zones: bool = False
     hidden: int = 0
     etag: str = ""
@@ -321,6 +323,15 @@ class Upload:
     def counted(self) -> tuple[Gap, ...] | None:
         """What its rows lack. None: it is not ready, or an earlier version has read it, which did not count that."""
         return self.checkpoint.gaps if self.state is UploadState.READY and self.checkpoint else None
+
+    @property
+    def heading(self) -> tuple[int, str] | tuple[None, None]:
+        """The row that was read as the names of columns, and the column of recipients as the file names it.
+
+        None: it is not read, or an earlier version has read it.
+        """
+        at = self.checkpoint.position if self.checkpoint else Position()
+        return (at.header_row, at.named) if at.header_row else (None, None)
 
     @property
     def progress(self) -> float:

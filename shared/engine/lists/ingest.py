@@ -213,7 +213,8 @@ class _Reading(LeasedWork[Upload]):
         held = self.held
         rate = self._parts.settings.credential(held.credential).rate
         size = chunking.chunk_size(chunking.MAX_RECIPIENTS, 1, rate)
-        return Options(held.channel, held.region, held.drop_duplicates, size, held.column, held.strict, held.zones)
+        rules = (held.column, held.strict, held.zones, held.header_row)
+        return Options(held.channel, held.region, held.drop_duplicates, size, *rules)
 
     def _read(self, options: Options) -> WorkResult:
         held, mark = self.held, self.held.checkpoint

@@ -273,6 +273,7 @@ class Uploading:
             sheet=rules.sheet,
             encoding=rules.encoding,
             keep_hidden=rules.keep_hidden,
+            header_row=rules.header_row,
             zones=campaign.hours is not None and campaign.hours.by_recipient,
         )
 

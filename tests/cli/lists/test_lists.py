@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli import honest
 from tests.cli.fakes import FakeApi, Run
-from tests.cli.scripts import CAMPAIGN, UPLOAD, bad_row, campaign, listed, place
+from tests.cli.scripts import CAMPAIGN, UPLOAD, bad_row, campaign, listed, place, preview
 
 
 @pytest.mark.slow
@@ -20,6 +20,21 @@ def test_the_column_and_strictness_are_the_uploads(run: Run, api: FakeApi, folde
     asked = api.asked[1].json
     assert len(asked.pop("sha256")) == 64
     assert asked == {"duplicates": "drop", "recipient_column": "Contact", "strict": True, "size": 24}
+
+
+@pytest.mark.slow
+def test_the_row_of_the_header_is_the_uploads_and_is_shown(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes(b"email\nReport\nKontakt;E-Mail\nx;ann@example.org\n")
+    found = listed("ready", header_row=3, recipient_column="E-Mail")
+    api.answers(campaign(status=201), place(api), found, found, preview(), campaign())
+    done = run("campaign", "run", "list.csv", "--stored-template", "t1", "--header-row", "3", input="n\n")
+    assert api.asked[1].json["header_row"] == 3
+    assert "row 3 has the names of columns; recipients are in E-Mail" in done.out
+    refused = run("campaign", "run", "list.csv", "--stored-template", "t1", "--header-row", "2", "--yes")
+    assert refused.code == 2
+    assert "It has `report`.\n  name it: --recipient-column NAME; if its name is in another row: --header-row N" in (
+        refused.err
+    )
 
 
 def test_problems_are_written_into_a_file_that_spreadsheets_open(run: Run, api: FakeApi, folder: Path) -> None:
