@@ -39,11 +39,14 @@ def run(
     ctx: typer.Context,
     *,
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="LIST", help="CSV, .xlsx or .ods with a header row; a column `recipient`, `email` or `phone`."
         ),
-    ],
+    ] = None,
+    list_of: Annotated[
+        str, typer.Option(metavar="CAMPAIGN", help="Instead of LIST: read this campaign's list again.")
+    ] = "",
     template: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The body with {{ placeholders }}: HTML; of SMS plain text.")
     ] = None,
@@ -85,7 +88,9 @@ def run(
     around = surroundings(ctx)
     check_can_ask(around, yes=yes, json=json)
     check_time(at, around.clock.now())
-    body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel}
+    _check_source(file, list_of)
+    default = file.name if file else f"list of {list_of}"
+    body: dict[str, Any] = {"name": name or default[:MAX_NAME], "channel": channel}
     if credential:
         body["credential_id"] = credential
     body |= hours_of(hours)
@@ -96,10 +101,22 @@ def run(
     options = {"duplicates": (chosen or Duplicates.DROP).value, **{name: x for name, x in known.items() if x}}
     asks = not yes
     asked = _agreed if asks else None
+    runner = Runner(connect(ctx), around, json=json)
+    if file is None:
+        known = {"sheet": sheet, "hidden_rows": "keep" if keep_hidden else "", "encoding": encoding}
+        options |= {name: x for name, x in known.items() if x}
+        _end(runner.run(Plan(list_of, body, options, rate, at, ask_duplicates=asks and chosen is None), ask=asks))
+        return
     with as_csv(file, encoding=encoding, sheet=sheet, ask=asked, keep_hidden=keep_hidden) as path:
         check_list(path, Expected(channel, options, body.get("template", {})))
         plan = Plan(path, body, options, rate, at, ask_duplicates=asks and chosen is None)
-        _end(Runner(connect(ctx), around, json=json).run(plan, ask=asks))
+        _end(runner.run(plan, ask=asks))
+
+
+def _check_source(file: Path | None, list_of: str) -> None:
+    """Refuse a campaign with two lists or none."""
+    if (file is None) == (not list_of):
+        raise Misused("name one list: a file LIST, or --list-of CAMPAIGN")
 
 
 def _agreed(question: str) -> bool:

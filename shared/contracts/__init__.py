@@ -95,6 +95,7 @@ from shared.contracts.names import (
     TEAM_ENDING,
     TEST_CREDENTIAL,
     TEST_RATE,
+    UPLOADS_DAYS,
     WEBHOOK_PATH,
     WORK_QUEUES,
     addresses_secret_name,

@@ -95,6 +95,8 @@ MICRO: Final = 1_000_000
 """Prices are whole millionths of the deployment's unit of money."""
 AUDIT_DAYS: Final = 400
 """For how long an entry of the audit log is kept, unless cdk.json says so."""
+UPLOADS_DAYS: Final = 7
+"""For how many days an uploaded file is kept by default."""
 MIN_JOBS_DAYS: Final = 30
 """The fewest days that a job is kept, under any settings: it may wait, be retried and receive feedback."""
 FEEDBACK_TIMEOUT: Final = 72 * 3600

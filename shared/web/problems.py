@@ -66,6 +66,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "upload_missing": (409, "The file is missing. Upload it to the URL of the upload, then complete the upload."),
     "etag_mismatch": (409, "The uploaded file changed. Upload it again."),
     "in_flight": (409, "The destination no longer waits. It is being sent, or has ended."),
+    "file_deleted": (409, "The list's file is no longer kept. Upload the list again."),
     "already_sent": (409, "The list has been sent already."),
     "too_many_lists": (409, "A campaign sends at most 100 lists."),
     "closed": (409, "The window is not open. You can cancel an open one, and close one that is not cancelled."),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import honest
-from tests.cli.fakes import FakeApi, Run
+from tests.cli.fakes import Answer, FakeApi, Run
 from tests.cli.scripts import CAMPAIGN, UPLOAD, bad_row, campaign, listed, place, preview
 
 
@@ -35,6 +35,25 @@ def test_the_row_of_the_header_is_the_uploads_and_is_shown(run: Run, api: FakeAp
     assert "It has `report`.\n  name it: --recipient-column NAME; if its name is in another row: --header-row N" in (
         refused.err
     )
+
+
+@pytest.mark.slow
+def test_the_list_of_another_campaign_is_read_again(run: Run, api: FakeApi) -> None:
+    taken = Answer({"campaign_id": CAMPAIGN, "upload_id": UPLOAD, "state": "queued"}, 202)
+    api.answers(campaign(status=201), taken, listed("failed", code="missing_recipient", detail="No column."))
+    words = ("--stored-template", "t1", "--list-of", "c" * 26, "--keep-hidden-rows", "--header-row", "2", "--yes")
+    done = run("campaign", "run", *words)
+    assert (done.code, "No column." in done.err) == (1, True)
+    assert api.asked[1].path == f"/campaigns/{CAMPAIGN}/recipients"
+    assert api.asked[1].json == {
+        "list_of": "c" * 26,
+        "duplicates": "drop",
+        "hidden_rows": "keep",
+        "header_row": 2,
+    }
+    for given in ((), ("list.csv", "--list-of", "c1")):
+        refused = run("campaign", "run", *given, "--stored-template", "t1", "--yes")
+        assert (refused.code, "name one list" in refused.err) == (2, True)
 
 
 def test_problems_are_written_into_a_file_that_spreadsheets_open(run: Run, api: FakeApi, folder: Path) -> None:
