@@ -12,10 +12,7 @@ from shared.engine.lists.uploading import WITHDRAWN
 def newest(uploads: Sequence[Upload]) -> Upload | None:
     """Return the list of a campaign that is meant if none is named: the newest one that could be used.
 
-    If none could be, it is the newest one with a file. A list that was withdrawn is left out.
-
-    Args:
-        uploads: oldest first.
+    If none could be, it is the newest one with a file. A list that was withdrawn is left out. They come oldest first.
     """
     filed = [x for x in uploads if x.etag and x.code != WITHDRAWN and x.state not in UNREAD]
     fit = [x for x in filed if x.state is not UploadState.FAILED]
@@ -42,19 +39,31 @@ def rules_of(found: Upload, channel: str) -> ListRules:
     )
 
 
-def may_be_there(put_at: Millis, now: Millis, days: int) -> bool:
-    """Tell whether a file is younger than its days."""
+def is_young(put_at: Millis, now: Millis, days: int) -> bool:
+    """Tell whether a file is not as old yet as files become.
+
+    Args:
+        days: for which files are kept.
+    """
     return now < put_at + days * DAY_MS
 
 
 def deleted_on(put_at: Millis, days: int) -> date:
-    """Return the day on which the bucket's rule deletes a file: at the midnight after its days (S3's lifecycle)."""
+    """Return the day on which the bucket's rule deletes a file.
+
+    Args:
+        days: for which files are kept. S3's rule deletes at the midnight after them.
+    """
     return datetime.fromtimestamp(put_at / 1000, UTC).date() + timedelta(days=days + 1)
 
 
 def why_deleted(found: Upload, now: Millis, days: int) -> str:
-    """Return a sentence about a list whose file is no longer there."""
-    if may_be_there(found.put_at, now, days):
+    """Return a sentence about a list whose file is no longer there.
+
+    Args:
+        days: for which files are kept.
+    """
+    if is_young(found.put_at, now, days):
         return "The list's file was deleted, as with the data of a person. Upload the list again."
     day = deleted_on(found.put_at, days).isoformat()
     return f"The list's file was deleted on {day}, {days} days after its upload. Upload the list again."

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli import honest
 from tests.cli.fakes import Answer, FakeApi, Run
-from tests.cli.scripts import CAMPAIGN, UPLOAD, bad_row, campaign, listed, place, preview
+from tests.cli.scripts import CAMPAIGN, UPLOAD, bad_row, campaign, listed, place
 
 
 @pytest.mark.slow
@@ -25,9 +25,9 @@ def test_the_column_and_strictness_are_the_uploads(run: Run, api: FakeApi, folde
 @pytest.mark.slow
 def test_the_row_of_the_header_is_the_uploads_and_is_shown(run: Run, api: FakeApi, folder: Path) -> None:
     (folder / "list.csv").write_bytes(b"email\nReport\nKontakt;E-Mail\nx;ann@example.org\n")
-    found = listed("ready", header_row=3, recipient_column="E-Mail")
-    api.answers(campaign(status=201), place(api), found, found, preview(), campaign())
-    done = run("campaign", "run", "list.csv", "--stored-template", "t1", "--header-row", "3", input="n\n")
+    found = listed("failed", header_row=3, recipient_column="E-Mail", code="no_valid_rows", detail="None.")
+    api.answers(campaign(status=201), place(api), found)
+    done = run("campaign", "run", "list.csv", "--stored-template", "t1", "--header-row", "3", "--yes")
     assert api.asked[1].json["header_row"] == 3
     assert "row 3 has the names of columns; recipients are in E-Mail" in done.out
     refused = run("campaign", "run", "list.csv", "--stored-template", "t1", "--header-row", "2", "--yes")
