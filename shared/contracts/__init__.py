@@ -31,6 +31,7 @@ from shared.contracts.bodies import (
 from shared.contracts.names import (
     ANY_CHANNEL,
     AUDIT_DAYS,
+    CALLER_PATH,
     CONSOLE_PATHS,
     CONTENT_WAITS,
     CONTENTS,
@@ -41,6 +42,7 @@ from shared.contracts.names import (
     ENV_AUDIT_TABLE,
     ENV_BUCKET,
     ENV_BUTTONS_FUNCTION,
+    ENV_CELLS,
     ENV_CONSOLE,
     ENV_DIRECT,
     ENV_DNS,
@@ -62,6 +64,7 @@ from shared.contracts.names import (
     ENV_PEOPLE_TABLE,
     ENV_PLAN_REPORTS_URL,
     ENV_RECORDS_TABLE,
+    ENV_ROUTES_TABLE,
     ENV_SCHEDULER_ROLE_ARN,
     ENV_SETTINGS,
     ENV_SWEEP_FUNCTION,
