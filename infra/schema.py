@@ -250,7 +250,7 @@ class Retention(SettingFields):
     # change: how long jobs are kept
     jobs_days: Annotated[int, Field(ge=1, le=3650)] = 30
     logs_days: int = 30
-    uploads_days: Annotated[int, Field(ge=2, le=365)] = 7
+    uploads_days: Annotated[int, Field(ge=2, le=365)] = contracts.UPLOADS_DAYS
     backups_days: Annotated[int, Field(ge=1, le=MAX_BACKUPS)] = MAX_BACKUPS
     audit_days: Annotated[int, Field(ge=30, le=3650)] = contracts.AUDIT_DAYS
     audit_lock_days: Annotated[int, Field(ge=0, le=3650)] = 0

@@ -373,6 +373,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         audit_days=parsed.retention.audit_days,
         audit_lock_days=parsed.retention.audit_lock_days,
         archive_days=parsed.retention.archive_days,
+        uploads_days=parsed.retention.uploads_days,
         small_jobs_apart=parsed.small_jobs_apart,
         webhooks_at_once=parsed.webhooks_at_once,
         more_reserved=parsed.webhooks_at_once + (parsed.at_once.total if parsed.at_once else 0),

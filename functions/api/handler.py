@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
+from functions.api.access.asked import ASKED
 from functions.api.access.refused import count
 from functions.api.access.tokens import FORMS as TOKEN_FORMS
 from functions.api.docs.page import FILES
@@ -31,7 +32,7 @@ from shared.web.problems import Problem
 from shared.web.routing import Exchange, Page, Public, PublicRequest, find
 
 logger = logs.lines("api")
-_ROUTES: Final = (*ROUTES, *FILES)
+_ROUTES: Final = (*ROUTES, *FILES, *ASKED)
 
 
 @cache

@@ -50,7 +50,10 @@ ENV_GATHER_FUNCTION: Final = "POSTHASTE_GATHER_FUNCTION"
 ENV_LOOPBACK: Final = "POSTHASTE_LOOPBACK"
 """Set on the local cloud only, where webhooks may be posted to this machine."""
 ENV_DIRECT: Final = "POSTHASTE_DIRECT"
-"""Set for functions that call DynamoDB without botocore: those that make many calls a second."""
+"""Set for functions: they call DynamoDB, SQS and Secrets Manager without botocore."""
+ENV_CELLS: Final = "POSTHASTE_CELLS"
+"""Of the router: name → base address of each cell, JSON."""
+ENV_ROUTES_TABLE: Final = "POSTHASTE_ROUTES_TABLE"
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
 """Seconds between a sender's deadline and the end of its lease."""
 
@@ -99,6 +102,8 @@ MICRO: Final = 1_000_000
 """Prices are whole millionths of the deployment's unit of money."""
 AUDIT_DAYS: Final = 400
 """For how long an entry of the audit log is kept, unless cdk.json says so."""
+UPLOADS_DAYS: Final = 7
+"""For how many days an uploaded file is kept by default."""
 MIN_JOBS_DAYS: Final = 30
 """The fewest days that a job is kept, under any settings: it may wait, be retried and receive feedback."""
 FEEDBACK_TIMEOUT: Final = 72 * 3600
@@ -202,6 +207,7 @@ CONSOLE_PATHS: Final = ("/console", "/console/{proxy+}")
 OPERATE_PATH: Final = "/operate/{proxy+}"
 """The paths of operators, whom IAM authorises."""
 WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
+CALLER_PATH: Final = "/cells/callers/{digest}"
 
 
 def prefix(stage: str) -> str:
