@@ -369,8 +369,8 @@ class Grants(Arns):
         serve: Function,
         due: Function,
         dispatch: Dispatch,
-    ) -> None:
-        """Let jobs begin at their scheduled time.
+    ) -> Function:
+        """Let jobs begin at their scheduled time; return the function that starts them.
 
         Args:
             schedules: the construct with the schedule group, its role and its queue.
@@ -390,6 +390,7 @@ class Grants(Arns):
         due.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         self._log(due)
         due.allow("sqs:SendMessage", on=[self._lanes()])
+        return due
 
     def _schedule(self, function: Function, schedules: SchedulesConstruct) -> None:
         """Let a function have jobs started at their time."""
