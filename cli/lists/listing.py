@@ -54,22 +54,38 @@ class Lister:
         self._asked = False
         self.kept: list[str] = []
 
-    def listed(self, campaign: str, file: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Upload a list and wait until it is read; return what the API found in it.
+    def listed(self, campaign: str, source: Path | str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Give a campaign a list and wait until it is read; return what the API found in it.
+
+        Args:
+            source: the file that is uploaded; a text: the id of the campaign whose list is read again.
 
         Raises:
             Failed: the list cannot be used, or lacks a column.
         """
+        if isinstance(source, Path):
+            return self._read(campaign, self._uploaded(campaign, source, options))
+        body = {"list_of": source, **options}
+        taken = self._api.post(path_of("campaigns", campaign, "/recipients"), body, key=new_key())
+        self.kept.append(str(taken.get("upload_id")))
+        return self._read(campaign, self.kept[-1])
+
+    def _uploaded(self, campaign: str, file: Path, options: Mapping[str, Any]) -> str:
+        """Upload a list, and say that it is there; return its id."""
         known = {"sha256": _hash_of(file), "size": measured(file)}
         body = {**options, **known}
         place = self._api.post(path_of("campaigns", campaign, "/uploads"), body, key=new_key())
         self._check_again(place.get("sent_before"))
         with self._meter(f"uploading {file.name}") as shown:
             etag = upload(file, place, self._around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}"))
-        path = path_of("campaigns", campaign, f"/uploads/{place.get('upload_id')}")
+        name = str(place.get("upload_id"))
+        self.kept.append(name)
         done = {"etag": etag} if etag else {}
-        self.kept.append(str(place.get("upload_id")))
-        self._api.post(f"{path}/complete", done, again=True)
+        self._api.post(path_of("campaigns", campaign, f"/uploads/{name}/complete"), done, again=True)
+        return name
+
+    def _read(self, campaign: str, name: str) -> Mapping[str, Any]:
+        path = path_of("campaigns", campaign, f"/uploads/{name}")
         with self._meter("reading the list") as shown:
             for found in asked(lambda: self._api.get(path, {"limit": str(SHOWN + 1)}), self._around.clock):
                 if found.get("state") in ENDED:

@@ -35,6 +35,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "signature_invalid": (401, "The signature of the request does not hold (RFC 9421)."),
     "unsupported_grant_type": (400, "Send grant_type=client_credentials: there is no other grant."),
     "invalid_scope": (400, "The API key does not have each of these scopes, or there is no such scope."),
+    "address_closed": (403, "This address of the service is closed. Use the public one."),
     "network_not_allowed": (403, "The API key may not be used from this address. An operator sets its networks."),
     "missing_scope": (403, "The API key does not have the scope that this call needs."),
     "live_key_needed": (
@@ -66,6 +67,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "upload_missing": (409, "The file is missing. Upload it to the URL of the upload, then complete the upload."),
     "etag_mismatch": (409, "The uploaded file changed. Upload it again."),
     "in_flight": (409, "The destination no longer waits. It is being sent, or has ended."),
+    "file_deleted": (409, "The list's file is no longer kept. Upload the list again."),
     "already_sent": (409, "The list has been sent already."),
     "too_many_lists": (409, "A campaign sends at most 100 lists."),
     "closed": (409, "The window is not open. You can cancel an open one, and close one that is not cancelled."),

@@ -15,7 +15,33 @@ BUSY: Final = "tests/attacks/test_an_account_that_keeps_readers_busy.py"
 
 HEADING: Final = "tests/domain/test_heading.py"
 
+KEPT: Final = "tests/api/test_kept_lists.py"
+
 LISTS: Final = (
+    Mutant(
+        "a list of a list has days of its own",
+        10,
+        UPLOADING,
+        "shares=found.file, shared_at=found.put_at)",
+        "shares=found.file, shared_at=found.created_at)",
+        f"{KEPT}::test_a_list_of_a_list_has_the_first_ones_file_and_its_days",
+    ),
+    Mutant(
+        "a person's list is erased, and the file that it shares is not",
+        10,
+        "shared/adapters/dynamo/erasure/erasing.py",
+        "self._list(name, owner, of)",
+        "del owner, of, name",
+        f"{KEPT}::test_erasing_a_person_removes_the_file_that_a_list_shares",
+    ),
+    Mutant(
+        "a list of another account is read",
+        10,
+        "functions/api/campaigns/rules.py",
+        "if found is None or (found.account, found.test) != (call.key.account, call.key.test):",
+        "if found is None:",
+        f"{KEPT}::test_the_lists_of_others_and_of_test_keys_are_not_there",
+    ),
     Mutant(
         "a header is looked for below people",
         10,

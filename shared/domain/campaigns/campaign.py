@@ -255,6 +255,8 @@ class Upload:
     Attributes:
         id: also that of the job that it becomes.
         blob: name of its file in the bucket; `etag` (without quotes) and `size` (bytes) once it is there.
+        shares: name of another list's file, which it reads instead of one of its own; `shared_at`: when that was given
+            its place.
         csv: name of the CSV that was made of its file; empty if the file is CSV in UTF-8. `csv_etag` and `csv_size`
             likewise.
         region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict`, `sha256`,
@@ -295,6 +297,8 @@ class Upload:
     header_row: int = 0
     zones: bool = False
     hidden: int = 0
+    shares: str = ""
+    shared_at: int = 0
     etag: str = ""
     size: int = 0
     csv: str = ""
@@ -344,7 +348,17 @@ class Upload:
     @property
     def source(self) -> tuple[str, str]:
         """Name and ETag of the CSV file that is read."""
-        return (self.csv, self.csv_etag) if self.csv else (self.blob, self.etag)
+        return (self.csv, self.csv_etag) if self.csv else (self.file, self.etag)
+
+    @property
+    def file(self) -> str:
+        """Name of the file as it was uploaded."""
+        return self.shares or self.blob
+
+    @property
+    def put_at(self) -> Millis:
+        """When its file was given a place. From then on the file's days count."""
+        return self.shared_at or self.created_at
 
     def changed(self, **changes: Any) -> "Upload":
         """Return it with changes, one version on."""

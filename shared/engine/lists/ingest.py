@@ -206,7 +206,7 @@ class _Reading(LeasedWork[Upload]):
         except EncodingError as error:
             return self._fail(FileCode.INVALID_ENCODING, str(error))
         except FileChanged:
-            facts = self._parts.files.facts(held.blob)
+            facts = self._parts.files.facts(held.file)
             return self._fail(Code.FILE_CHANGED if facts else Code.FILE_MISSING)
 
     def _options(self) -> Options:
