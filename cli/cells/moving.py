@@ -58,10 +58,7 @@ def depart(
 
     It sends nothing from the first step on, until it is opened in the other cell.
     """
-    if sum((bool(to), left, again, cancel)) != 1:
-        raise Misused("choose one of --to, --left, --again and --cancel")
-    if not cancel and file is None:
-        raise Misused("name the file that carries the account")
+    _check_steps(to, left, again, cancel, file)
     around, carrier = surroundings(ctx), Carrier(file or Path())
     if to or left:
         check_can_ask(around, yes=yes, json=json)
@@ -87,6 +84,13 @@ def depart(
             with meter("packing", terminal=around.terminal, quiet=json) as shown:
                 pages = _packed(client, head["account_id"], since, lambda text: shown(0.0, text))
                 _say_packed(head["account_id"], file, carrier.write(head, pages), json=json)
+
+
+def _check_steps(to: str, left: bool, again: bool, cancel: bool, file: Path | None) -> None:
+    if sum((bool(to), left, again, cancel)) != 1:
+        raise Misused("choose one of --to, --left, --again and --cancel")
+    if not cancel and file is None:
+        raise Misused("name the file that carries the account")
 
 
 def _begun(client: OperatorClient, around: Surroundings, account: str, to: str) -> dict[str, Any]:
