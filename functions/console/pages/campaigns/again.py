@@ -57,7 +57,12 @@ class KeptList:
 
 
 def kept_lists(call: ConsoleCall, of: Campaign) -> Sequence[KeptList]:
-    """Return the newest other campaigns whose list's file may still be there, newest first."""
+    """Return the newest other campaigns whose list's file may still be there, newest first.
+
+    None: the campaign has a list already.
+    """
+    if of.uploading or of.ready:
+        return ()
     found, _ = call.services.campaigns().campaigns.campaigns.page(call.account, test=False, after="", limit=lists.PAGE)
     others = [x.campaign for x in found if x.campaign.id != of.id]
     days, now = call.services.settings.uploads_days, call.services.now
