@@ -54,7 +54,6 @@ def bounds(found: hot.Found, written: Mapping[str, float]) -> list[Bound]:
     """Return what is met, the first one first.
 
     Args:
-        found: the counted partitions.
         written: write units of each table for a message, at noon.
     """
     return sorted([*_partitions(found), *_quotas(written)], key=lambda x: x.at)
