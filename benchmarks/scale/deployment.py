@@ -30,6 +30,7 @@ def deployment(world: World, stores: MotoStores, hints: HookHints) -> Deployment
         "standings": world.standings,
         "spender": None,
         "breaker_cache": world.breaker_cache,
+        "scheduler": world.scheduler,
         "due_queue": world.due_queue,
         "inbox_queue": FakeQueue(world.clock),
     }

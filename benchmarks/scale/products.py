@@ -6,6 +6,7 @@ another queues mails. Each function runs as its event source or its schedule sta
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
@@ -26,6 +27,7 @@ from shared.domain.mails.queue import MailSchedule, NewDestination
 from shared.domain.notices.notifier import Notifier, new_id_space
 from shared.domain.times import DAY_MS, Seconds
 from shared.engine.digests.add import DigestAdder, NoPolicy, OtherContent, PostedEvent
+from shared.engine.digests.hints import AnnouncedHints
 from shared.engine.mails.queueing import OutgoingMail
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock, FakePool
@@ -123,7 +125,7 @@ class Products:
             windows=d.windows,
             keeping=d.keeping,
             policies=d.policies,
-            hints=d.hints,
+            hints=AnnouncedHints(d.queue, self._d.minutes, self._clock),
             clock=self._clock,
             pool=FakePool,
         )
@@ -275,15 +277,13 @@ class Products:
         self._scene.begin(job.id, "digest", window.closes_at / 1000)
 
     def _each_minute(self) -> None:
-        """Be the functions that run every minute, on the minute."""
+        """Be the function of notices that runs every minute, and the sweeper's look for windows, on the minute."""
         while not self._scene.over:
             self._clock.sleep(MINUTE_S - self._clock.now() % MINUTE_S)
-            with self.minute_function.invocation():
-                for sweeper in (self._d.noticing.sweeper, self._d.digesting.sweeper):
-                    try:
-                        sweeper.sweep(self._clock.now() + WORK_S)
-                    except Retriable:
-                        continue  # the next minute's run begins where it stopped
+            with self.minute_function.invocation(), suppress(Retriable):  # the next minute's run continues
+                self._d.noticing.sweeper.sweep(self._clock.now() + WORK_S)
+                if self._d.digesting.overdue.found():
+                    self._d.digesting.sweeper.sweep(self._clock.now() + WORK_S)
 
     def bill(self, out: cost.Bill) -> None:
         """Add what the products' functions cost beside DynamoDB."""

@@ -16,6 +16,7 @@ from shared.contracts.names import (
     TEAM_ENDING,
     TEST_CREDENTIAL,
     TEST_RATE,
+    UPLOADS_DAYS,
 )
 from shared.contracts.quotas import CredentialQuota, WhenFull
 from shared.frozen import dataclass
@@ -153,6 +154,8 @@ class Settings:
     """For how long copies of sealed audit logs are locked; 0: none are made."""
     archive_days: int = 0
     """For how long the archive of a job is kept; 0: none is made."""
+    uploads_days: int = UPLOADS_DAYS
+    """For how many days an uploaded file is kept."""
     max_key_days: int = 0
     """For how many days a new API key is valid at the most; 0: for ever."""
     routing: dict[str, str] = field(default_factory=dict)
@@ -221,11 +224,12 @@ class Settings:
         }
 
     def _retention(self) -> dict[str, int]:
-        """Return the days of audit logs and archives that are set."""
+        """Return the days of audit logs, archives and uploads that are set."""
         return {
             **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
             **({"audit_lock_days": self.audit_lock_days} if self.audit_lock_days else {}),
             **({"archive_days": self.archive_days} if self.archive_days else {}),
+            **({"uploads_days": self.uploads_days} if self.uploads_days != UPLOADS_DAYS else {}),
         }
 
     def _spending(self) -> dict[str, Any]:
