@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 DOMAIN: Final = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 
 
-class Fields(BaseModel):
+class SettingFields(BaseModel):
     """An object of `cdk.json` without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)

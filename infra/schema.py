@@ -10,8 +10,8 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from infra.forms import DOMAIN, DomainName, Fields, KeyArn, PolicyArn, TopicArn
-from infra.serving import AtOnceFields, DomainFields
+from infra.forms import DOMAIN, DomainName, KeyArn, PolicyArn, SettingFields, TopicArn
+from infra.serving import AtOnceFields, DomainFields, EdgeFields
 from shared import contracts
 from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, ID_PREFIX, OPENID, of_domain, of_group
 from shared.domain.channels.channel import ChannelName
@@ -94,7 +94,7 @@ MAX_WARMUP: Final = 100
 """Days of a warm-up: with the settings of other credentials they must fit into an environment."""
 
 
-class WarmupFields(Fields):
+class WarmupFields(SettingFields):
     """A credential's `warmup`: the days on which its quota per day is smaller, as a table or by growth."""
 
     start: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
@@ -124,7 +124,7 @@ class WarmupFields(Fields):
         return tuple(found)
 
 
-class QuotaFields(Fields):
+class QuotaFields(SettingFields):
     """One of a credential's `quotas`: so many messages, or segments of SMS, in each period."""
 
     messages: Annotated[int, Field(ge=1, le=10**12)]
@@ -141,7 +141,7 @@ class QuotaFields(Fields):
 
 
 # change: a setting of `cdk.json`
-class CredentialFields(Fields):
+class CredentialFields(SettingFields):
     """One of `credentials`, whose secret lives elsewhere."""
 
     id: str
@@ -244,7 +244,7 @@ class CredentialFields(Fields):
         return self
 
 
-class Retention(Fields):
+class Retention(SettingFields):
     """For how many days things are kept."""
 
     # change: how long jobs are kept
@@ -274,7 +274,7 @@ Bounds = Annotated[list[Units], Field(min_length=2, max_length=2)]
 """The least and the most."""
 
 
-class CapacityFields(Fields):
+class CapacityFields(SettingFields):
     """The provisioned capacity of the table `records`. `use`: percent in use at which scaling aims."""
 
     writes: Bounds
@@ -290,7 +290,7 @@ class CapacityFields(Fields):
         return self
 
 
-class LimitFields(Fields):
+class LimitFields(SettingFields):
     """The limits of a UTC day of accounts for which operators have set no others."""
 
     email: Most | None = None
@@ -311,7 +311,7 @@ Country = Annotated[str, Field(pattern=r"^([A-Z]{2}|\*)$")]
 """ISO 3166; `*`: all others."""
 
 
-class PriceFields(Fields):
+class PriceFields(SettingFields):
     """Prices of messages, as operators know them."""
 
     email: Price | None = None
@@ -320,7 +320,7 @@ class PriceFields(Fields):
     whatsapp: dict[Country, Price] = Field(default_factory=dict)
 
 
-class Allowed(Fields):
+class Allowed(SettingFields):
     """People who may sign in to the console: logins, organizations with all members, domains of verified addresses."""
 
     users: list[Annotated[str, Field(min_length=1, max_length=254)]] = Field(default_factory=list)
@@ -328,7 +328,7 @@ class Allowed(Fields):
     domains: list[DomainName] = Field(default_factory=list)
 
 
-class ConsoleFields(Fields):
+class ConsoleFields(SettingFields):
     """`console`: who may sign in, and by which provider of identities."""
 
     provider: Literal["github", "openid"] = GITHUB
@@ -418,7 +418,7 @@ def _compared(name: str) -> str:
     return name if name.startswith((GROUP_PREFIX, ID_PREFIX)) else name.lower()
 
 
-class Posthaste(Fields):
+class Posthaste(SettingFields):
     """All of `posthaste`."""
 
     stage: str
@@ -430,6 +430,7 @@ class Posthaste(Fields):
     max_key_days: Annotated[int, Field(ge=0, le=3650)] = 0
     public_url: str = ""
     domain: DomainFields | None = None
+    edge: EdgeFields | None = None
     reserved: Literal["auto", "none"] = "auto"
     small_jobs_apart: bool = False
     capacity: CapacityFields | None = None
@@ -484,6 +485,8 @@ class Posthaste(Fields):
         """Refuse settings of which one leaves no sense to the other."""
         if self.domain is not None and self.public_url:
             raise ValueError("public_url: domain.name is the public address; leave one of them out")
+        if self.edge is not None and self.domain is None:
+            raise ValueError("edge: it answers to the name of domain, and there is none")
         if self.alarm_email and self.alarm_topic_arn:
             raise ValueError("alarm_email: your own topic (alarm_topic_arn) has its own subscribers; leave one out")
         if self.webhooks_at_once and self.reserved == "none":

@@ -26,7 +26,7 @@ from infra.schema import (
     PriceFields,
     QuotaFields,
 )
-from infra.serving import AtOnceFields
+from infra.serving import AtOnceFields, EdgeFields
 from shared import contracts
 from shared.contracts.console import ConsoleSettings
 from shared.contracts.faults import fault
@@ -42,10 +42,13 @@ MESSAGES_PER_WORKER: Final = 1000
 """Messages per second that a worker is sure to send. It sends three times as many in a benchmark."""
 MAX_SPEED: Final = 100_000
 """Of the local cloud's time of notices."""
+FIREWALL: Final = "firewall"
+"""The part of a deployment that is in us-east-1."""
 LOOPBACK: Final = ("127.0.0.1", "localhost")
 LOCAL_LACKS: Final = {
     "kms_key_arn": " has no KMS",
     "domain": " has no certificates",
+    "edge": " has no CloudFront",
     "capacity": "'s tables have none",
     "webhooks_at_once": "'s functions have no addresses",
     "at_once": "'s machine is the bound",
@@ -117,6 +120,7 @@ class DeploymentSettings:
         console: who may sign in to the console; None: there is no console.
         domain: the API's own name; None: it has that of API Gateway.
         capacity: of the table `records`; None: on demand.
+        edge: what is before the API; None: nothing.
         at_once: the most executions of what is behind the API; None: as many as the account has.
     """
 
@@ -140,6 +144,7 @@ class DeploymentSettings:
     domain: ApiDomain | None = None
     capacity: TableCapacity | None = None
     at_once: AtOnceFields | None = None
+    edge: EdgeFields | None = None
 
     @property
     def stage(self) -> str:
@@ -224,6 +229,7 @@ def read(
     notice_clock: str = "",
     protect: str = "on",
     bytecode: str = "on",
+    part: str = "",
     known: Sequence[str] | None = None,
 ) -> DeploymentSettings:
     """Check the settings.
@@ -236,6 +242,7 @@ def read(
         protect: `off` for the first deploy of a production stage. A protected stack that failed cannot be deleted, and
             so not be deployed again.
         bytecode: `off` to deploy from a machine that can neither find nor fetch Lambda's Python.
+        part: `firewall` for only the stack of the edge's firewall, whose web ACL the settings cannot name yet.
         known: the names of providers; None: those there are.
 
     Raises:
@@ -250,6 +257,7 @@ def read(
     stacks = {c.id: c.stack for c in parsed.credentials if c.stack and place is not DeployTarget.LOCAL}
     if place is DeployTarget.LOCAL:
         _check_local(parsed)
+    _check_part(parsed, part)
     deployment = DeploymentSettings(
         place,
         settings,
@@ -271,6 +279,7 @@ def read(
         domain=ApiDomain(**parsed.domain.model_dump()) if parsed.domain else None,
         capacity=_capacity(parsed.capacity),
         at_once=parsed.at_once,
+        edge=parsed.edge,
     )
     _check_limits(deployment)
     return deployment
@@ -282,6 +291,19 @@ def _capacity(parsed: CapacityFields | None) -> TableCapacity | None:
         return None
     (write, writes), (read, reads) = parsed.writes, parsed.reads
     return TableCapacity((write, writes), (read, reads), parsed.use)
+
+
+def _check_part(parsed: Posthaste, part: str) -> None:
+    """Refuse an edge without a firewall, and a part that there is not."""
+    if part not in ("", FIREWALL):
+        raise SettingsError(f"context part: {part!r} is not {FIREWALL}")
+    if part and parsed.edge is None:
+        raise SettingsError(f"context part: the settings have no edge, so no {FIREWALL}")
+    if not part and parsed.edge is not None and not parsed.edge.web_acl_arn:
+        raise SettingsError(
+            f"edge.web_acl_arn: deploy the firewall first (npx cdk deploy -c part={FIREWALL}) and write its output "
+            "WebAclArn here, or the ARN of a web ACL of yours"
+        )
 
 
 def _check_local(parsed: Posthaste) -> None:

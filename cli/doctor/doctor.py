@@ -21,6 +21,8 @@ from cli.client import connections
 from cli.deployment import (
     FUNCTION,
     OPS_OUTPUT,
+    ORIGIN_OUTPUT,
+    TARGET_OUTPUT,
     WEBHOOKS_OUTPUT,
     Aws,
     OperatedDeployment,
@@ -297,6 +299,16 @@ def _posted(patient: Patient) -> list[Finding]:
     return [stack.posted(url, answer.status)]
 
 
+def _edge(patient: Patient) -> list[Finding]:
+    from cli.doctor.edges import look_before  # noqa: PLC0415 - loads urllib3 when needed
+
+    try:
+        origin, target = (patient.found.output(name) for name in (ORIGIN_OUTPUT, TARGET_OUTPUT))
+    except NotFound:
+        return [Finding("edge", Level.OK, "there is no edge before the API")]
+    return look_before(patient.url, origin, target)
+
+
 def _dead(patient: Patient) -> list[Finding]:
     client = OperatorClient(patient.found, patient.clock)
     try:
@@ -358,6 +370,7 @@ CHECKS: Final = (
     Check("stack", stacks.look, local=True),
     Check("address", _address, local=True),
     Check("webhooks", _posted, deployed=True),
+    Check("edge", _edge, deployed=True),
     *_of_providers(deployed=True),
     Check("dead letters", _dead, local=True, deployed=True),
     Check("breakers", _breakers, local=True, deployed=True),

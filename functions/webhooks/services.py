@@ -17,6 +17,7 @@ from shared.frozen import dataclass
 from shared.lazy import lazy
 from shared.ports import BadSignature, Clock, Fetching, Queue, Seal, WebhookReader
 from shared.providers import registry
+from shared.web.access.edge import NO_EDGE, Edge, edge_by
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.credentials import webhook_posts
@@ -37,6 +38,7 @@ class Services:
         reader: returns the webhook reader of a provider; KeyError if it has none.
         first: tells whether a signature that does not cover the body comes with the first body it came with. Without
             it such posts are not believed.
+        edge: what posts to the API's address have to come by.
     """
 
     settings: Settings
@@ -45,6 +47,7 @@ class Services:
     clock: Clock
     reader: Callable[[str], WebhookReader]
     first: Callable[[Seal], bool] = field(default=lambda _: False)
+    edge: Edge = NO_EDGE
 
     def seen_with(self, seal: Seal) -> None:
         """Remember what a signature came with; raises BadSignature if that was another body, or Retriable."""
@@ -77,13 +80,15 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
             found.fetch_by(transport.HttpClient(clock, connect_timeout=2, read_timeout=3), clock)
         return found
 
+    secrets = Secrets(make("secretsmanager"), settings.stage, clock)
     return Services(
         settings=settings,
-        secret=Secrets(make("secretsmanager"), settings.stage, clock).verifying,
+        secret=secrets.verifying,
         feedback=SqsQueue(make("sqs"), env[contracts.ENV_FEEDBACK_QUEUE_URL], clock),
         clock=clock,
         reader=reader,
         first=lambda seal: posts().first(seal),
+        edge=edge_by(env.get(contracts.ENV_EDGE, ""), secrets.edge),
     )
 
 

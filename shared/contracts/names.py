@@ -38,6 +38,10 @@ ENV_PEOPLE_TABLE: Final = "POSTHASTE_PEOPLE_TABLE"
 """The console's users, memberships and sessions."""
 ENV_JOIN_FUNCTION: Final = "POSTHASTE_JOIN_FUNCTION"
 """The function that makes people's first accounts; without it they have to be invited."""
+ENV_EDGE: Final = "POSTHASTE_EDGE"
+"""`closed` if requests come only by the edge, `open` if also by API Gateway's own address. Empty: there is no edge."""
+EDGE_CLOSED: Final = "closed"
+EDGE_OPEN: Final = "open"
 ENV_BUTTONS_FUNCTION: Final = "POSTHASTE_BUTTONS_FUNCTION"
 """The function that does what operators press in the console; without it the console shows their commands."""
 ENV_SWEEP_FUNCTION: Final = "POSTHASTE_SWEEP_FUNCTION"
@@ -196,6 +200,8 @@ INBOX_PREFIX: Final = "inbox/"
 """Begins the names of files with payloads of notifiers that do not fit their items."""
 POST_PREFIX: Final = "W#"
 """Begins the partitions of `ops` in which the webhook function remembers posts, and the only ones it writes."""
+EDGE_HEADER: Final = "X-Posthaste-Edge"
+"""The header with which the edge proves that a request came by it."""
 CONSOLE_PATHS: Final = ("/console", "/console/{proxy+}")
 """The paths of the console's pages."""
 OPERATE_PATH: Final = "/operate/{proxy+}"
@@ -326,6 +332,11 @@ def unsubscribe_secret_name(stage: str) -> str:
 def addresses_secret_name(stage: str) -> str:
     """Return the Secrets Manager name of what hashes of addresses are keyed by: as `unsubscribe_secret_name`."""
     return f"{prefix(stage)}/addresses"
+
+
+def edge_secret_name(stage: str) -> str:
+    """Return the Secrets Manager name of what the edge sends with each request: keys by any name, all of them valid."""
+    return f"{prefix(stage)}/edge"
 
 
 def configuration_set_name(stage: str, credential_id: str) -> str:

@@ -35,6 +35,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "signature_invalid": (401, "The signature of the request does not hold (RFC 9421)."),
     "unsupported_grant_type": (400, "Send grant_type=client_credentials: there is no other grant."),
     "invalid_scope": (400, "The API key does not have each of these scopes, or there is no such scope."),
+    "address_closed": (403, "This address of the service is closed. Use the public one."),
     "network_not_allowed": (403, "The API key may not be used from this address. An operator sets its networks."),
     "missing_scope": (403, "The API key does not have the scope that this call needs."),
     "live_key_needed": (

@@ -10,6 +10,7 @@ from tests.mutants.consoles import CONSOLES
 from tests.mutants.digests import DIGESTS
 from tests.mutants.doors import DOORS
 from tests.mutants.endpoints import ENDPOINTS
+from tests.mutants.front import FRONT
 from tests.mutants.gathering import GATHERING
 from tests.mutants.guarded import GUARDED
 from tests.mutants.hooks import HOOKS
@@ -58,6 +59,7 @@ MUTANTS: Final = (
     *SPOOL,
     *RELAY,
     *MAILS,
+    *FRONT,
     *GATHERING,
     *HOOKS,
     *HOURS,
