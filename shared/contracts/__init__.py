@@ -34,6 +34,7 @@ from shared.contracts.names import (
     CONSOLE_PATHS,
     CONTENT_WAITS,
     CONTENTS,
+    COPY_ENDING,
     DEAD_ENDING,
     DEAD_LETTER_HOLD,
     ENV_API_URL,

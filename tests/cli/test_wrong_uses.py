@@ -28,6 +28,8 @@ ASKING: Final[tuple[tuple[str, ...], ...]] = (
     ("erase", "ann@example.org"),
     ("account", "delete", "acme"),
     ("rehash",),
+    ("restore", "copy", "ops=x"),
+    ("restore", "release", "--all"),
     ("redrive", "log"),
     ("sender", "forget", "example.com"),
     ("pause", "--all"),

@@ -26,6 +26,7 @@ from tests.mutants.operators import OPERATORS
 from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
+from tests.mutants.restoring import RESTORING
 from tests.mutants.runs import RUNS
 from tests.mutants.schedules import SCHEDULES
 from tests.mutants.seals import SEALS
@@ -50,6 +51,7 @@ MUTANTS: Final = (
         "tests/engine/test_fairness.py::test_small_jobs_use_the_express_queue_whichever_code_sends_pointers[1-True]",
     ),
     *ONCE,
+    *RESTORING,
     *SEARCH,
     *SMALL,
     *WORDS,
