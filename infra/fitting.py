@@ -189,6 +189,7 @@ COUNTS: Final[tuple[tuple[Limit, str, Count], ...]] = (
     (limits.RULE_PATTERN, "Events::Rule", _bytes("EventPattern")),
     (limits.RULE_TARGETS, "Events::Rule", _many("Targets")),
     (limits.GROUP_NAME, "Scheduler::ScheduleGroup", _size("Name")),
+    (limits.SCHEDULE_NAME, "Scheduler::Schedule", _size("Name")),
     (limits.ROUTE_RATE, "ApiGatewayV2::Stage", _throttled("ThrottlingRateLimit")),
     (limits.ROUTE_BURST, "ApiGatewayV2::Stage", _throttled("ThrottlingBurstLimit")),
     (limits.ALIASES, "CloudFront::Distribution", lambda p, _: [len(p["DistributionConfig"].get("Aliases", ()))]),

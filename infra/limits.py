@@ -28,6 +28,8 @@ CLOUDWATCH: Final = f"{_AWS}/AmazonCloudWatch/latest/monitoring/cloudwatch_limit
 DASHBOARDS: Final = f"{_AWS}/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html"
 EVENTBRIDGE: Final = f"{_AWS}/eventbridge/latest/userguide/eb-quota.html"
 SCHEDULER: Final = f"{_AWS}/scheduler/latest/APIReference/API_CreateScheduleGroup.html"
+SCHEDULES: Final = f"{_AWS}/scheduler/latest/APIReference/API_CreateSchedule.html"
+SCHEDULER_QUOTAS: Final = f"{_AWS}/scheduler/latest/UserGuide/scheduler-quotas.html"
 HTTP_APIS: Final = f"{_AWS}/apigateway/latest/developerguide/http-api-quotas.html"
 CLOUDFRONT: Final = f"{_AWS}/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html"
 DYNAMODB: Final = f"{_AWS}/amazondynamodb/latest/developerguide/ServiceQuotas.html"
@@ -102,6 +104,11 @@ WIDGET_ALARMS: Final = Limit(100, "alarms of a widget", DASHBOARDS)
 RULE_PATTERN: Final = Limit(2048, "characters of a rule's pattern", EVENTBRIDGE)
 RULE_TARGETS: Final = Limit(5, "targets of a rule", EVENTBRIDGE)
 GROUP_NAME: Final = Limit(64, "characters of a schedule group's name", SCHEDULER, "stage")
+SCHEDULE_NAME: Final = Limit(64, "characters of a schedule's name", SCHEDULES, "stage")
+SCHEDULES_KEPT: Final = 1_000_000
+"""Schedules of an account in a region. Ours delete themselves (`ActionAfterCompletion`). Source: `SCHEDULER_QUOTAS`."""
+SCHEDULES_MADE: Final = 250
+"""Schedules that an account makes in a second, in the smaller regions. Source: `SCHEDULER_QUOTAS`."""
 ROUTES: Final = Limit(300, "routes of an API", HTTP_APIS)
 ROUTE_RATE: Final = Limit(10_000, "requests a second of an API's routes", HTTP_APIS, "console")
 ROUTE_BURST: Final = Limit(5_000, "requests at once of an API's routes", HTTP_APIS, "console")
