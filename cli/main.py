@@ -23,6 +23,7 @@ from shared.lazy import lazy
 if TYPE_CHECKING:
     from cli import client, local
     from cli.account import domains, guests, quota, schedules, stats, suppressions, texts, timeline
+    from cli.cells import moving
     from cli.content import previewing, programs, updating, versions
     from cli.digests import digests, events
     from cli.doctor import doctor
@@ -54,6 +55,7 @@ else:
     client, local = lazy("cli", "client", "local")
     domains, guests, quota, schedules = lazy("cli.account", "domains", "guests", "quota", "schedules")
     stats, suppressions, texts, timeline = lazy("cli.account", "stats", "suppressions", "texts", "timeline")
+    (moving,) = lazy("cli.cells", "moving")
     previewing, programs, updating, versions = lazy("cli.content", "previewing", "programs", "updating", "versions")
     digests, events = lazy("cli.digests", "digests", "events")
     (doctor,) = lazy("cli.doctor", "doctor")
@@ -197,6 +199,7 @@ def _sending() -> tuple[typer.Typer, typer.Typer]:
 
 def _account_app() -> typer.Typer:
     leaving.add_to(accounts.account_app)
+    moving.add_to(accounts.account_app)
     return accounts.account_app
 
 
