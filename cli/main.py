@@ -23,7 +23,7 @@ from shared.lazy import lazy
 if TYPE_CHECKING:
     from cli import client, local
     from cli.account import domains, guests, quota, schedules, stats, suppressions, texts, timeline
-    from cli.content import previewing, programs, updating, versions
+    from cli.content import images, previewing, programs, takedown, updating, versions
     from cli.digests import digests, events
     from cli.doctor import doctor
     from cli.hooks import commands as hooks
@@ -53,7 +53,8 @@ else:
     client, local = lazy("cli", "client", "local")
     domains, guests, quota, schedules = lazy("cli.account", "domains", "guests", "quota", "schedules")
     stats, suppressions, texts, timeline = lazy("cli.account", "stats", "suppressions", "texts", "timeline")
-    previewing, programs, updating, versions = lazy("cli.content", "previewing", "programs", "updating", "versions")
+    images, previewing, programs = lazy("cli.content", "images", "previewing", "programs")
+    takedown, updating, versions = lazy("cli.content", "takedown", "updating", "versions")
     digests, events = lazy("cli.digests", "digests", "events")
     (doctor,) = lazy("cli.doctor", "doctor")
     (hooks,) = lazy("cli.hooks", "commands")
@@ -195,6 +196,7 @@ def _sending() -> tuple[typer.Typer, typer.Typer]:
 
 def _account_app() -> typer.Typer:
     leaving.add_to(accounts.account_app)
+    takedown.add_to(accounts.account_app)
     return accounts.account_app
 
 
@@ -226,6 +228,7 @@ COMMANDS: Final[Mapping[str, Source]] = {
     "message": lambda: timeline.app,
     "hook": lambda: hooks.app,
     "template": lambda: _sending()[1],
+    "image": lambda: images.app,
     "program": lambda: programs.app,
     "suppression": lambda: suppressions.app,
     "text": lambda: texts.app,

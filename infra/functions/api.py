@@ -29,6 +29,9 @@ MEMORY_MB: Final = 1024
 RATE: Final = 5000
 BURST: Final = 2500
 """Half of an account's default quota of requests per second: for clients, and apart from these for providers' posts."""
+LOOKS_RATE: Final = 2500
+LOOKS_BURST: Final = 1250
+"""For pictures, which strangers may ask for: so they never take more than some 80 executions at once."""
 LOG_LINE: Final = {
     "requestId": "$context.requestId",
     "time": "$context.requestTimeEpoch",
@@ -54,11 +57,19 @@ class Api(Construct):
         code: Code,
         environment: Mapping[str, str],
         webhooks: Function,
+        pictures: Function | None = None,
     ) -> None:
+        """Create them.
+
+        Args:
+            webhooks: what providers' posts go to.
+            pictures: what serves pictures; None: there are none.
+        """
         super().__init__(scope, construct_id)
         domain = deployment.domain
         self.posted = webhooks if deployment.settings.webhooks_at_once else None
         """The function for providers' posts, if it has an address of its own."""
+        self.pictures = pictures
         self.http = HttpApi(
             self,
             "Http",
@@ -90,6 +101,12 @@ class Api(Construct):
                 integration=HttpLambdaIntegration("Theirs", webhooks.function),
             ),
         ]
+        if pictures is not None:
+            self.routes += self.http.add_routes(
+                path=contracts.IMAGE_PATH,
+                methods=[HttpMethod.GET, HttpMethod.HEAD],
+                integration=HttpLambdaIntegration("Pictures", pictures.function),
+            )
         stage = HttpStage(
             self,
             "Stage",
@@ -104,6 +121,9 @@ class Api(Construct):
             raise TypeError(f"an HTTP stage is made of {type(bare)}")
         own = {"ThrottlingRateLimit": RATE, "ThrottlingBurstLimit": BURST}
         bare.route_settings = {f"POST {contracts.WEBHOOK_PATH}": own}
+        if pictures is not None:
+            looks = {"ThrottlingRateLimit": LOOKS_RATE, "ThrottlingBurstLimit": LOOKS_BURST}
+            bare.route_settings |= {f"{x} {contracts.IMAGE_PATH}": looks for x in ("GET", "HEAD")}
         # Other names go into a resource policy of 5,120 characters, which a crowded account has used up.
         logs = log_group(self, deployment, f"/aws/vendedlogs/{contracts.prefix(deployment.stage)}-api")
         bare.access_log_settings = CfnStage.AccessLogSettingsProperty(

@@ -29,6 +29,7 @@ print(json.dumps(made))
 MADE = {
     "send": ["dynamodb", "secretsmanager"],
     "webhooks": ["secretsmanager", "sqs"],
+    "pictures": ["s3"],
 }
 """Function → clients that its first event needs; of the others, that of DynamoDB."""
 
