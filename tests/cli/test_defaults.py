@@ -332,7 +332,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("account", "unsuspend"): lambda c: (c.account,),
     ("account", "approval"): lambda c: (c.account, "--every"),
     ("account", "region"): lambda c: (c.account, "DE"),
-    ("account", "images"): lambda c: c.there(c.account),
+    ("account", "images"): lambda c: (c.account,),
     ("account", "search"): lambda c: (c.account, "off"),
     ("account", "limit"): lambda c: (c.account,),
     ("account", "quiet-hours"): lambda c: (c.account, "sms", "21:00-08:00 Europe/Paris"),

@@ -88,6 +88,7 @@ def test_a_picture_is_put_into_a_campaign_shown_beside_it_and_sent(
     text = str(browser.script("return document.getElementById('body').value"))
     assert f"![Logo {tag}](" in text or f'alt="Logo {tag}" width="600"' in text
     assert wait_for(lambda: bool(browser.script(LOADED.format(".thumbs img"))), 20)
+    browser.script("scrollTo(0, 0)")
     assert_fits(browser, "a campaign with a picture", WIDTHS)
     resize(browser, WINDOW)
     browser.enter("#preview")
@@ -133,6 +134,7 @@ def test_pictures_have_a_page_without_scripts(
     browser.click("//button[.='Add the picture']")
     browser.find(f"//img[@alt='Shop {tag}']")
     browser.devtools("Emulation.setScriptExecutionDisabled", value=False)
+    browser.script("scrollTo(0, 0)")
     assert_fits(browser, "the page of pictures", WIDTHS)
     (found,) = [x for x in api.get("/images")["items"] if x["alt"] == f"Shop {tag}"]
     assert looked_at(found["url"])[0] == 200
