@@ -268,6 +268,12 @@ class Grants(Arns):
         """
         serve.allow("secretsmanager:GetSecretValue", on=[self._hook_key()])
 
+    def edge(self, state: str, *functions: Function) -> None:
+        """Let functions behind the edge know the keys that it sends. `state`: of the origin, as `ENV_EDGE` has it."""
+        for function in functions:
+            function.allow("secretsmanager:GetSecretValue", on=[self._edge_keys()])
+            function.function.add_environment(contracts.ENV_EDGE, state)
+
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""
         if any(needs_of(c.provider).unbound for c in self._deployment.settings.credentials):

@@ -32,7 +32,7 @@ SECRETS_BESIDES: Final = 3
 """For unsubscription links, for webhooks to accounts, and for hashes of addresses."""
 ALARMED: Final = 80
 ALARMED_CREDENTIAL: Final = 7
-ALARMED_PROVIDER: Final = 9
+ALARMED_PROVIDER: Final = 10
 """Metrics that alarms look at: of the deployment, of each credential, and of each provider of a channel."""
 METRICS: Final = 2
 METRICS_OF_A_PROVIDER: Final = 11

@@ -183,6 +183,7 @@ class Result:
         twice, left: messages that a provider took twice, and that none took.
         swept: runs of the sweeper, and how many of them saw everything.
         throttled: calls that DynamoDB refused for want of room, by partition.
+        busiest: units written and read in the busiest second of any partition.
         dollars: for a million messages, by what they are paid for.
     """
 
@@ -196,7 +197,7 @@ class Result:
     left: int
     swept: tuple[int, int]
     throttled: Mapping[tuple[str, str], int]
-    busiest: float
+    busiest: tuple[float, float]
     dollars: Mapping[str, float]
     starts: int
 
@@ -518,7 +519,7 @@ class Run:
             self._counted - self._told,
             (self._swept[0], self._swept[1]),
             dict(used.throttled),
-            max((units for units, _ in used.busiest.values()), default=0.0),
+            (used.worst(), used.worst(reading=True)),
             self._dollars(),
             self.api.starts + self.track_function.starts + self.log_function.starts,
         )

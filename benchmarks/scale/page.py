@@ -37,7 +37,7 @@ class Shown:
     left: int
     swept: tuple[int, int]
     throttled: int
-    busiest: float
+    busiest: tuple[float, float]
     dollars: float
 
     @classmethod
@@ -95,6 +95,7 @@ def checks(shown: Sequence[Shown]) -> str:
         "sweeps, whole",
         "calls without room",
         "busiest partition, write units/s",
+        "read units/s",
         "$ a million",
     )
     rows = [
@@ -106,7 +107,7 @@ def checks(shown: Sequence[Shown]) -> str:
             str(x.refused),
             f"{x.swept[0]}, {x.swept[1]}",
             f"{x.throttled:,}",
-            f"{x.busiest:,.0f}",
+            *(f"{units:,.0f}" for units in x.busiest),
             f"{x.dollars:.2f}",
         )
         for x in shown

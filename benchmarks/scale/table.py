@@ -36,7 +36,7 @@ Key = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Usage:
-    """What was used. `busiest`: partition → units of its busiest second, and that second's number."""
+    """What was used. `busiest`: partition → units written in its busiest second, and that second's number."""
 
     writes: float = 0.0
     reads: float = 0.0
@@ -45,16 +45,24 @@ class Usage:
     failed: int = 0
     """Calls that a hiccup refused."""
     busiest: dict[Partition, tuple[float, int]] = field(default_factory=dict)
-    _second: dict[Partition, list[float]] = field(default_factory=dict)
+    most_read: dict[Partition, tuple[float, int]] = field(default_factory=dict)
+    """The same of units read."""
+    _second: dict[tuple[Partition, bool], list[float]] = field(default_factory=dict)
 
-    def note(self, partition: Partition, units: float, now: Seconds) -> None:
-        """Note units that were written."""
-        second = self._second.setdefault(partition, [now, 0.0])
+    def note(self, partition: Partition, units: float, now: Seconds, *, reading: bool = False) -> None:
+        """Note units that were written, or read."""
+        busiest = self.most_read if reading else self.busiest
+        second = self._second.setdefault((partition, reading), [now, 0.0])
         if now - second[0] >= 1:
             second[:] = [now, 0.0]
         second[1] += units
-        if second[1] > self.busiest.get(partition, (0.0, 0))[0]:
-            self.busiest[partition] = second[1], int(now)
+        if second[1] > busiest.get(partition, (0.0, 0))[0]:
+            busiest[partition] = second[1], int(now)
+
+    def worst(self, *, reading: bool = False) -> float:
+        """Return the units written, or read, in the busiest second of any partition."""
+        found = self.most_read if reading else self.busiest
+        return max((units for units, _ in found.values()), default=0.0)
 
 
 class ModelDynamo:
@@ -272,6 +280,7 @@ class ModelDynamo:
                 self.used.throttled[place] += 1
                 self._refuse("read")
             self._room[place, reading] = left - units, now
+            self.used.note(place, units, now, reading=reading)
 
     def _left(self, place: Partition, *, reading: bool) -> float:
         """Return the units that a partition takes now."""

@@ -67,5 +67,5 @@ class KeptPictures:
 
 def build(environment: Mapping[str, str]) -> KeptPictures:
     """Build what reads pictures."""
-    client = Aws().client("s3", CONFIG)
+    client = Aws().later("s3", CONFIG)
     return KeptPictures(S3Pictures(lambda: client, environment[contracts.ENV_BUCKET], SystemClock()))

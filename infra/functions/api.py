@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from aws_cdk.aws_apigatewayv2 import (
+    CfnRoute,
     CfnStage,
     DomainMappingOptions,
     DomainName,
     HttpApi,
     HttpMethod,
+    HttpRoute,
     HttpStage,
     SecurityPolicy,
     ThrottleSettings,
@@ -26,12 +28,17 @@ from shared import contracts
 SECONDS: Final = 29
 """API Gateway gives up after 30."""
 MEMORY_MB: Final = 1024
-RATE: Final = 5000
-BURST: Final = 2500
-"""Half of an account's default quota of requests per second: for clients, and apart from these for providers' posts."""
-LOOKS_RATE: Final = 2500
-LOOKS_BURST: Final = 1250
-"""For pictures, which strangers may ask for: so they never take more than some 80 executions at once."""
+CLIENTS: Final = ThrottleSettings(rate_limit=5000, burst_limit=2500)
+PROVIDERS: Final = ThrottleSettings(rate_limit=4500, burst_limit=2250)
+PEOPLE: Final = ThrottleSettings(rate_limit=400, burst_limit=200)
+OPERATORS: Final = ThrottleSettings(rate_limit=100, burst_limit=50)
+"""Requests per second of each of these routes. Together they are an account's default quota: none takes from another.
+Clients cannot keep an operator from the switch that stops them."""
+CLIENTS_BESIDE: Final = ThrottleSettings(rate_limit=4000, burst_limit=2000)
+PROVIDERS_BESIDE: Final = ThrottleSettings(rate_limit=4000, burst_limit=2000)
+LOOKS: Final = ThrottleSettings(rate_limit=1400, burst_limit=700)
+HEADS: Final = ThrottleSettings(rate_limit=100, burst_limit=50)
+"""The same where there are pictures, which strangers look at: some 40 executions at once, at 30 ms each."""
 LOG_LINE: Final = {
     "requestId": "$context.requestId",
     "time": "$context.requestTimeEpoch",
@@ -90,45 +97,62 @@ class Api(Construct):
             seconds=SECONDS,
             memory=MEMORY_MB,
             environment={**environment, contracts.ENV_API_URL: self.address},
+            reserved=deployment.at_once.api if deployment.at_once else None,
         )
         ours = HttpLambdaIntegration("Ours", self.serve.function)
-        self.routes = [
-            *self.http.add_routes(path="/", methods=[HttpMethod.ANY], integration=ours),
-            *self.http.add_routes(path="/{proxy+}", methods=[HttpMethod.ANY], integration=ours),
-            *self.http.add_routes(
-                path=contracts.WEBHOOK_PATH,
-                methods=[HttpMethod.POST],
-                integration=HttpLambdaIntegration("Theirs", webhooks.function),
-            ),
-        ]
-        if pictures is not None:
-            self.routes += self.http.add_routes(
-                path=contracts.IMAGE_PATH,
-                methods=[HttpMethod.GET, HttpMethod.HEAD],
-                integration=HttpLambdaIntegration("Pictures", pictures.function),
-            )
+        for path in ("/", "/{proxy+}"):
+            self.http.add_routes(path=path, methods=[HttpMethod.ANY], integration=ours)
+        posts = self.http.add_routes(
+            path=contracts.WEBHOOK_PATH,
+            methods=[HttpMethod.POST],
+            integration=HttpLambdaIntegration("Theirs", webhooks.function),
+        )
         stage = HttpStage(
             self,
             "Stage",
             http_api=self.http,
             stage_name="$default",
             auto_deploy=True,
-            throttle=ThrottleSettings(rate_limit=RATE, burst_limit=BURST),
+            throttle=CLIENTS if pictures is None else CLIENTS_BESIDE,
             domain_mapping=DomainMappingOptions(domain_name=self.domain) if self.domain else None,
         )
         bare = stage.node.default_child
         if not isinstance(bare, CfnStage):
             raise TypeError(f"an HTTP stage is made of {type(bare)}")
-        own = {"ThrottlingRateLimit": RATE, "ThrottlingBurstLimit": BURST}
-        bare.route_settings = {f"POST {contracts.WEBHOOK_PATH}": own}
+        self._stage = bare
+        self._limits: dict[str, dict[str, float | None]] = {}
+        self.limit(*posts, to=PROVIDERS if pictures is None else PROVIDERS_BESIDE)
         if pictures is not None:
-            looks = {"ThrottlingRateLimit": LOOKS_RATE, "ThrottlingBurstLimit": LOOKS_BURST}
-            bare.route_settings |= {f"{x} {contracts.IMAGE_PATH}": looks for x in ("GET", "HEAD")}
+            self._serve(pictures)
         # Other names go into a resource policy of 5,120 characters, which a crowded account has used up.
         logs = log_group(self, deployment, f"/aws/vendedlogs/{contracts.prefix(deployment.stage)}-api")
         bare.access_log_settings = CfnStage.AccessLogSettingsProperty(
             destination_arn=logs.log_group_arn, format=json.dumps(LOG_LINE)
         )
+
+    def _serve(self, pictures: Function) -> None:
+        """Add the routes of pictures."""
+        integration = HttpLambdaIntegration("Pictures", pictures.function)
+        for method, most in ((HttpMethod.GET, LOOKS), (HttpMethod.HEAD, HEADS)):
+            self.limit(
+                *self.http.add_routes(path=contracts.IMAGE_PATH, methods=[method], integration=integration), to=most
+            )
+
+    def limit(self, *routes: HttpRoute, to: ThrottleSettings) -> None:
+        """Give each of these routes a throttle of its own, which other routes do not use up.
+
+        API Gateway refuses a stage that names a route which is not there yet.
+        """
+        for route in routes:
+            bare = route.node.default_child
+            if not isinstance(bare, CfnRoute):
+                raise TypeError(f"an HTTP route is made of {type(bare)}")
+            self._limits[bare.route_key] = {
+                "ThrottlingRateLimit": to.rate_limit,
+                "ThrottlingBurstLimit": to.burst_limit,
+            }
+            self._stage.node.add_dependency(route)
+        self._stage.route_settings = dict(self._limits)
 
 
 def _domain(scope: Construct, domain: ApiDomain) -> DomainName:

@@ -4,16 +4,20 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore import exceptions as sdk
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from shared.adapters.aws import ClientOptions
 from shared.contracts import due
 from shared.ports import Retriable
 
 if TYPE_CHECKING:
     from types_boto3_scheduler import EventBridgeSchedulerClient
 
-CONFIG: Final = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 3})
+CONFIG: Final[ClientOptions] = {
+    "connect_timeout": 2,
+    "read_timeout": 3,
+    "retries": {"mode": "standard", "total_max_attempts": 3},
+}
 """A region makes some hundred to a thousand schedules a second. So throttled calls are made again, with jitter and not
 for long, since a client waits for the answer. Botocore gives each call a ClientToken, so its repeats are one call."""
 RETRIES: Final = {"MaximumEventAgeInSeconds": 300, "MaximumRetryAttempts": 5}

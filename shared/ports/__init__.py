@@ -28,6 +28,7 @@ from shared.ports.campaigns import (
     Templates,
     Uploads,
 )
+from shared.ports.cells import CellRoutes
 from shared.ports.common import After, Clock, Limit, MalformedSecret, Retriable, Sleep
 from shared.ports.digests import DigestHints, DigestJobs, DigestPolicies, WindowPages, WindowRetention, Windows
 from shared.ports.exports import Exports, Multipart

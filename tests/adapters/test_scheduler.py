@@ -5,6 +5,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.stub import Stubber
 
@@ -15,7 +16,7 @@ from shared.ports import Retriable
 @pytest.fixture
 def client() -> Any:
     session = boto3.Session("testing", "testing", region_name="us-east-1")
-    return session.client("scheduler", config=CONFIG)
+    return session.client("scheduler", config=Config(**CONFIG))
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 """The modelled DynamoDB refuses and counts as it should, and a short scene of the simulated day keeps what it must."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from benchmarks.scale import hot
 from benchmarks.scale.cloud import Busy, Function, Processor, QuickLane
 from benchmarks.scale.day import DAY, NIGHT, Run, Scene
 from benchmarks.scale.hot import PEAK
@@ -160,11 +162,25 @@ def test_a_short_scene_sends_each_message_once_within_its_rates_although_a_provi
     assert found.quantile("single", 0.95) < 10, "the provider fails for fifteen seconds"
     assert sum(found.throttled.values()) == 0
     assert found.swept[0] == found.swept[1] > 0
+    assert 0 < found.busiest[0] <= hot.WRITES
+    assert 0 < found.busiest[1] <= hot.READS
     assert 1 < found.cost < 30
     shown = Shown.of(found)
-    assert Shown(**shown.document()) == shown
+    assert Shown(**json.loads(json.dumps(shown.document()))).document() == json.loads(json.dumps(shown.document()))
     assert shown.name in markdown([shown])
     assert chart(shown).count("\n") > 3
+
+
+@pytest.mark.slow
+@pytest.mark.promise(3)
+def test_no_partition_gets_more_than_half_of_what_it_takes_in_seconds_of_noon_at_the_busiest_credential() -> None:
+    """Its workers begin at once: that is when most of them note their leases, and guess wrongly."""
+    found = Run(DAY["busiest"].part(0.1)).run()
+    assert found.messages > 4000
+    assert (found.twice, found.left) == (0, 0)
+    assert sum(found.throttled.values()) == 0
+    assert found.busiest[0] <= hot.WRITES
+    assert found.busiest[1] <= hot.READS
 
 
 @pytest.mark.slow

@@ -56,11 +56,12 @@ def test_a_picture_is_stored_marked_and_removed_once(
     store: DynamoPictures, stores: MotoStores, clock: FakeClock, when: When | None
 ) -> None:
     found, gone = made(clock), made(clock, gone=True)
-    for step in (
+    steps: tuple[Callable[[], bool], ...] = (
         lambda: store.add(found, MOST, event=event(found)),
         lambda: store.mark(found, event=event(found, Act.IMAGE_DELETED)),
         lambda: store.remove(found),
-    ):
+    )
+    for step in steps:
         if when is not None:
             stores.tap.arm(0, when, where=lambda name: name.endswith("transact_write_items"))
         assert step() is (when is None)  # who makes a call twice reads what has become of it

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from infra.functions.api import LOOKS_BURST, LOOKS_RATE
 from infra.settings import SettingsError
 from shared.contracts import ENV_BUCKET, HANDLERS, Settings
 from tests.infra.conftest import deployment
@@ -13,6 +12,8 @@ from tests.infra.synthesis import synthesised
 from tests.infra.template import Template
 from tests.infra.test_console import CONSOLE
 
+QUOTA = 10_000
+"""Requests per second of an account in a region, by default."""
 ROUTES = {"GET /images/{account}/{file}", "HEAD /images/{account}/{file}"}
 
 
@@ -66,8 +67,12 @@ def test_pictures_have_routes_and_a_throttle_of_their_own(with_pictures: Templat
     assert set(routes) >= ROUTES
     assert {routes[x]["AuthorizationType"] for x in ROUTES} == {"NONE"}
     (stage,) = with_pictures.of("ApiGatewayV2::Stage").values()
-    own = {"ThrottlingRateLimit": LOOKS_RATE, "ThrottlingBurstLimit": LOOKS_BURST}
-    assert {x: stage["RouteSettings"][x] for x in ROUTES} == dict.fromkeys(ROUTES, own)
+    apart = {x: row for x, row in stage["RouteSettings"].items() if x != "ANY /console"}
+    shares = [stage["DefaultRouteSettings"], *apart.values()]
+    assert set(apart) >= ROUTES
+    assert sum(x["ThrottlingRateLimit"] for x in shares) == QUOTA
+    assert sum(x["ThrottlingBurstLimit"] for x in shares) == QUOTA / 2
+    assert sum(stage["RouteSettings"][x]["ThrottlingRateLimit"] for x in ROUTES) == 1500
 
 
 def test_without_the_setting_there_are_none(template: Template) -> None:

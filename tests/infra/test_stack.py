@@ -319,8 +319,46 @@ def test_routes(template: Template) -> None:
     assert (stage["StageName"], stage["AutoDeploy"]) == ("$default", True)
     assert 0 < stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] <= 5000
     assert 0 < stage["DefaultRouteSettings"]["ThrottlingRateLimit"] <= 10_000
-    (apart,) = stage["RouteSettings"]
-    assert apart == "POST /webhooks/{provider}/{credential_id}", "posts of providers never use up what clients have"
+    assert set(stage["RouteSettings"]) == {"POST /webhooks/{provider}/{credential_id}", "ANY /operate/{proxy+}"}
+
+
+@pytest.mark.slow
+def test_no_group_of_routes_uses_up_what_another_has() -> None:
+    """Together they are what an account's default quota lets through, so the quota takes from none."""
+    found = Template(json.loads(synthesised(deployment(console=CONSOLE)).read_text("utf-8")))
+    ((key, stage),) = found.of("ApiGatewayV2::Stage").items()
+    apart = stage["RouteSettings"]
+    assert set(apart) == {
+        *("POST /webhooks/{provider}/{credential_id}", "ANY /operate/{proxy+}"),
+        *("ANY /console", "ANY /console/{proxy+}"),
+    }
+    groups = [stage["DefaultRouteSettings"], *(row for name, row in apart.items() if name != "ANY /console")]
+    assert sum(row["ThrottlingRateLimit"] for row in groups) <= 10_000
+    assert sum(row["ThrottlingBurstLimit"] for row in groups) <= 5_000
+    assert min(row["ThrottlingBurstLimit"] for row in groups) > 0
+    # API Gateway refuses a stage with settings of a route that is not there yet.
+    routes = {row["RouteKey"]: name for name, row in found.of("ApiGatewayV2::Route").items()}
+    needed = {routes[name] for name in apart if name in routes}
+    nested = next(k for k, r in found.resources.items() if r["Type"].endswith("Stack") and k.startswith("Operate"))
+    assert {*needed, nested} <= set(found.resources[key]["DependsOn"])
+
+
+@pytest.mark.slow
+def test_what_is_behind_the_api_has_bounds_if_asked_for(template: Template) -> None:
+    assert not {"api", "webhooks", "sweep"} & set(_reserving(template))
+    bounds = {"api": 300, "webhooks": 60, "console": 20}
+    given = deployment(console=CONSOLE, at_once=bounds)
+    whole = Template(json.loads(synthesised(given).read_text("utf-8")))
+    found = _reserving(whole)
+    assert {name: found[name] for name in (*bounds, "sweep")} == {**bounds, "sweep": 1}
+    assert given.concurrency == deployment().concurrency + 300 + 60 + 20 + 1
+    most = [(s, x["ScalingConfig"]["MaximumConcurrency"]) for s, _, x in whole.sources() if "ScalingConfig" in x]
+    assert 20 < sum(n for s, n in most if s not in found) <= 50, "of the 100 that Lambda keeps, half are for streams"
+
+
+def _reserving(template: Template) -> dict[str, int]:
+    rows = template.functions().items()
+    return {s: f["ReservedConcurrentExecutions"] for s, f in rows if "ReservedConcurrentExecutions" in f}
 
 
 def test_posts_of_providers_have_an_address_of_their_own_if_asked_for(template: Template) -> None:

@@ -332,6 +332,9 @@ class DynamoPacer:
             sets = [*sets, "#at = :at"]
             names["#at"] = hint.name
             values[":at"] = s(str(hint))
+        elif hint is not None and self._notes.leaves(wish.credential, hint, bounded=bounded):
+            removed.append("#at")
+            names["#at"] = hint.name
         if wish.pace.recovered(wish.now / _MICRO):
             removed += LOWERED
         counted, over = self._count(wish, names, values)
