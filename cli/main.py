@@ -23,6 +23,7 @@ from shared.lazy import lazy
 if TYPE_CHECKING:
     from cli import client, local
     from cli.account import domains, guests, quota, schedules, stats, suppressions, texts, timeline
+    from cli.cells import moving
     from cli.content import images, previewing, programs, takedown, updating, versions
     from cli.digests import digests, events
     from cli.doctor import doctor
@@ -53,6 +54,7 @@ else:
     client, local = lazy("cli", "client", "local")
     domains, guests, quota, schedules = lazy("cli.account", "domains", "guests", "quota", "schedules")
     stats, suppressions, texts, timeline = lazy("cli.account", "stats", "suppressions", "texts", "timeline")
+    (moving,) = lazy("cli.cells", "moving")
     images, previewing, programs = lazy("cli.content", "images", "previewing", "programs")
     takedown, updating, versions = lazy("cli.content", "takedown", "updating", "versions")
     digests, events = lazy("cli.digests", "digests", "events")
@@ -197,6 +199,7 @@ def _sending() -> tuple[typer.Typer, typer.Typer]:
 def _account_app() -> typer.Typer:
     leaving.add_to(accounts.account_app)
     takedown.add_to(accounts.account_app)
+    moving.add_to(accounts.account_app)
     return accounts.account_app
 
 

@@ -10,6 +10,7 @@ from typing import Final
 _AWS: Final = "https://docs.aws.amazon.com"
 CLOUDFORMATION: Final = f"{_AWS}/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html"
 LAMBDA: Final = f"{_AWS}/lambda/latest/dg/gettingstarted-limits.html"
+LAMBDA_VPC: Final = f"{_AWS}/lambda/latest/api/API_VpcConfig.html"
 FILTERING: Final = f"{_AWS}/lambda/latest/dg/invocation-eventfiltering.html"
 IAM: Final = f"{_AWS}/IAM/latest/UserGuide/reference_iam-quotas.html"
 SQS_QUEUES: Final = f"{_AWS}/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html"
@@ -27,6 +28,8 @@ CLOUDWATCH: Final = f"{_AWS}/AmazonCloudWatch/latest/monitoring/cloudwatch_limit
 DASHBOARDS: Final = f"{_AWS}/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html"
 EVENTBRIDGE: Final = f"{_AWS}/eventbridge/latest/userguide/eb-quota.html"
 SCHEDULER: Final = f"{_AWS}/scheduler/latest/APIReference/API_CreateScheduleGroup.html"
+SCHEDULES: Final = f"{_AWS}/scheduler/latest/APIReference/API_CreateSchedule.html"
+SCHEDULER_QUOTAS: Final = f"{_AWS}/scheduler/latest/UserGuide/scheduler-quotas.html"
 HTTP_APIS: Final = f"{_AWS}/apigateway/latest/developerguide/http-api-quotas.html"
 CLOUDFRONT: Final = f"{_AWS}/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html"
 DYNAMODB: Final = f"{_AWS}/amazondynamodb/latest/developerguide/ServiceQuotas.html"
@@ -69,6 +72,9 @@ FILTERS: Final = Limit(5, "filters of an event source", FILTERING)
 FILTER: Final = Limit(4096, "characters of an event source's filter", FILTERING)
 SOURCE_CONCURRENCY: Final = Limit(1000, "invocations at once of an event source", LAMBDA)
 
+SUBNETS: Final = Limit(16, "subnets of a function", LAMBDA_VPC, "vpc")
+SECURITY_GROUPS: Final = Limit(5, "security groups of a function", LAMBDA_VPC, "vpc")
+
 INLINE_POLICIES: Final = Limit(10_240, "characters of a role's inline policies", IAM)
 TRUST_POLICY: Final = Limit(2048, "characters of a role's trust policy", IAM)
 
@@ -98,6 +104,11 @@ WIDGET_ALARMS: Final = Limit(100, "alarms of a widget", DASHBOARDS)
 RULE_PATTERN: Final = Limit(2048, "characters of a rule's pattern", EVENTBRIDGE)
 RULE_TARGETS: Final = Limit(5, "targets of a rule", EVENTBRIDGE)
 GROUP_NAME: Final = Limit(64, "characters of a schedule group's name", SCHEDULER, "stage")
+SCHEDULE_NAME: Final = Limit(64, "characters of a schedule's name", SCHEDULES, "stage")
+SCHEDULES_KEPT: Final = 1_000_000
+"""Schedules of an account in a region. Ours delete themselves (`ActionAfterCompletion`). Source: `SCHEDULER_QUOTAS`."""
+SCHEDULES_MADE: Final = 250
+"""Schedules that an account makes in a second, in the smaller regions. Source: `SCHEDULER_QUOTAS`."""
 ROUTES: Final = Limit(300, "routes of an API", HTTP_APIS)
 ROUTE_RATE: Final = Limit(10_000, "requests a second of an API's routes", HTTP_APIS, "console")
 ROUTE_BURST: Final = Limit(5_000, "requests at once of an API's routes", HTTP_APIS, "console")

@@ -104,6 +104,7 @@ class PosthasteStack(Stack):
             records=storage.records,
             ops=storage.ops,
             feedback=feedback,
+            group=schedules.group,
         )
 
         grants = Grants(self, deployment, storage)
@@ -113,10 +114,10 @@ class PosthasteStack(Stack):
         grants.webhooks(feedback, webhooks.receive)
         grants.dispatch(feedback, dispatch)
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
-        grants.schedules(schedules, api.serve, schedules.serve(code, environment), dispatch)
+        due = grants.schedules(schedules, api.serve, schedules.serve(code, environment), dispatch)
         notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
         grants.notices(notices)
-        grants.digest(digest, api.serve, digest.serve(code, told))
+        grants.digest(digest, api.serve, due, digest.serve(code, told))
         grants.inbox(inbox, api.serve, dispatch.sweep, inbox.serve(code, environment))
         make = exports.serve(code, environment)
         grants.exports(exports, api.serve, make)
@@ -156,7 +157,7 @@ class PosthasteStack(Stack):
             operators,
             *self._buttons(grants, deployment, environment, storage, console, dispatch, hooks),
         )
-        grants.key(schedules)
+        grants.key(schedules, dispatch)
         self._outputs(api, webhooks, environment, deployment.settings.audit_days, target)
         refuse_crowded(self, deployment)
         self._finish(deployment)

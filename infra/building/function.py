@@ -93,7 +93,7 @@ class Function(Construct):
         """
         super().__init__(scope, construct_id)
         self._deployment = deployment
-        self._name = name
+        self.name = name
         self._policy = PolicyDocument()
         logs = log_group(self, deployment)
         self.role = Role(
@@ -168,7 +168,7 @@ class Function(Construct):
         Args:
             removal: what happens to it with the stack; None: what happens to all that has a name.
         """
-        name = f"{contracts.prefix(self._deployment.stage)}-{self._name}-dlq"
+        name = f"{contracts.prefix(self._deployment.stage)}-{self.name}-dlq"
         return DeadLetters(self, "Dead", deployment=self._deployment, name=name, removal=removal)
 
     def may_call_itself(self) -> None:

@@ -6,10 +6,11 @@ from typing import Final
 
 from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_lambda import Code
+from aws_cdk.aws_scheduler import CfnScheduleGroup
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.building.minutely import every_minute
+from infra.building.minutely import EveryMinute
 from infra.building.streams import read_stream
 from infra.resources.queue import WorkQueue
 from infra.serving import SWEEPERS
@@ -57,6 +58,7 @@ class Dispatch(Construct):
         records: Table,
         ops: Table,
         feedback: Feedback,
+        group: CfnScheduleGroup,
     ) -> None:
         super().__init__(scope, construct_id)
         target = deployment.target
@@ -92,4 +94,4 @@ class Dispatch(Construct):
         kept = SWEEPERS if deployment.at_once else None
         self.sweep = function("Sweep", name="sweep", environment={**environment, **reports}, reserved=kept)
         self.sweep_dead = self.sweep.dead_letters()
-        every_minute(self.sweep, self.sweep_dead)
+        self.minutely = EveryMinute(self.sweep, self.sweep_dead, group)

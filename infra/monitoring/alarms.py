@@ -291,12 +291,10 @@ def digests(stage: str) -> Iterable[Watch]:
     yield Watch(
         "digests-silent",
         "digests-silent",
-        "For ten minutes no run has looked at all windows that were due: digests come late.",
-        figures.together("SUM", [figures.ours(stage, metrics.Service.DIGEST, metrics.Metric.DIGESTED, MINUTE)], MINUTE),
-        1,
-        comparison=ComparisonOperator.LESS_THAN_THRESHOLD,
+        "For ten minutes windows have been overdue, and no run has looked at all of them: digests come late.",
+        figures.unserved(stage, metrics.Service.DIGEST, metrics.Metric.DIGESTS_OVERDUE, metrics.Metric.DIGESTED),
+        0,
         periods=10,
-        missing=TreatMissingData.BREACHING,
     )
     yield Watch(
         "digests-late",

@@ -9,6 +9,8 @@ plain text, a deployment with a hundred credentials would exceed that.
 from shared.contracts.bodies import (
     LOOK,
     MAX_HINTED,
+    DueKind,
+    DueMinute,
     HookCall,
     HookChanges,
     ProviderEvent,

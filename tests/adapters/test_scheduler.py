@@ -37,6 +37,9 @@ def test_whatever_keeps_a_schedule_from_being_set_may_be_left_to_the_sweeper(
     stub.add_client_error("create_schedule", code)
     with pytest.raises(Retriable, match=code):
         scheduler(client).set("job", 1_790_000_000)
+    stub.add_client_error("create_schedule", code)
+    with pytest.raises(Retriable, match=code):
+        scheduler(client).set_once("digests-1", 1_790_000_000, "{}")
     stub.add_client_error("delete_schedule", code)
     with pytest.raises(Retriable, match=code):
         scheduler(client).cancel("job")

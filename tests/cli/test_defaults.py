@@ -38,9 +38,12 @@ NOTICE: Final = (
     "m1", "--first-name", "Ann", "--phone", "+61491570006", "--template", "t",
     "--method", "SMS", "--date", "2026-12-01",
 )  # fmt: skip
-ELSEWHERE: Final = {*(("local", x) for x in ("up", "down", "status", "fail")), ("relay",), ("hook", "listen")}
-"""Commands that need a local cloud, or run until they are stopped: `tests/deployed`, `tests/cli/relay` and
-`test_local_failing` run them."""
+ELSEWHERE: Final = {
+    *(("local", x) for x in ("up", "down", "status", "fail")),
+    *(("relay",), ("hook", "listen"), ("account", "arrive")),
+}
+"""Commands that need a local cloud, run until they are stopped, or need another stage: `tests/deployed`,
+`tests/cli/relay`, `test_local_failing` and `test_moving_cells` run them."""
 
 
 class Case:
@@ -328,6 +331,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("account", "create"): lambda _: ("Acme",),
     ("account", "delete"): lambda c: (c.account, "--after", "7d"),
     ("account", "list"): lambda _: (),
+    ("account", "depart"): lambda c: (c.account, "--cancel"),
     ("account", "suspend"): lambda c: (c.account,),
     ("account", "unsuspend"): lambda c: (c.account,),
     ("account", "approval"): lambda c: (c.account, "--every"),

@@ -27,6 +27,7 @@ ASKING: Final[tuple[tuple[str, ...], ...]] = (
     ("digest", "close", ID),
     ("erase", "ann@example.org"),
     ("account", "delete", "acme"),
+    ("account", "depart", "acme", "acme.jsonl", "--to", "https://b.example.com"),
     ("rehash",),
     ("redrive", "log"),
     ("sender", "forget", "example.com"),

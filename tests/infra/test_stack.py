@@ -188,13 +188,41 @@ def test_streams_are_bounded_and_what_they_drop_is_kept(template: Template) -> N
     assert filters == {"plan": list(contracts.PLAN_STREAM_FILTERS), "log": [contracts.LOG_STREAM_FILTER]}
 
 
-EVERY_MINUTE = ("sweep", "notices", "digest")
+EVERY_MINUTE = ("sweep", "notices")
 
 
-@pytest.mark.parametrize("service", EVERY_MINUTE)
+def test_the_sweeper_has_a_schedule_of_the_stage_s_group_and_keeps_its_failures(template: Template) -> None:
+    (made,) = template.of("Scheduler::Schedule").values()
+    assert template.resources[target(made["GroupName"])]["Properties"]["Name"] == "posthaste-dev"
+    assert (made["Name"], made["ScheduleExpression"]) == ("posthaste-dev-sweep", "rate(1 minute)")
+    assert made["FlexibleTimeWindow"] == {"Mode": "OFF"}
+    what = made["Target"]
+    assert template.service(what["Arn"]) == "sweep"
+    assert what["RetryPolicy"] == {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
+    dead = template.resources[target(what["DeadLetterConfig"]["Arn"])]["Properties"]["QueueName"]
+    assert dead == "posthaste-dev-sweep-dlq"
+    role = template.resources[target(what["RoleArn"])]["Properties"]
+    (policy,) = role["Policies"]
+    allowed = {
+        (action, target(on))
+        for row in policy["PolicyDocument"]["Statement"]
+        for action in ([row["Action"]] if isinstance(row["Action"], str) else row["Action"])
+        for on in (row["Resource"] if isinstance(row["Resource"], list) else [row["Resource"]])
+    }
+    wanted = {
+        ("lambda:InvokeFunction", target(what["Arn"])),
+        ("sqs:SendMessage", target(what["DeadLetterConfig"]["Arn"])),
+    }
+    assert allowed == wanted
+
+
+RULED = ("notices",)
+
+
+@pytest.mark.parametrize("service", RULED)
 def test_what_runs_every_minute_keeps_its_failures(template: Template, service: str) -> None:
     rules = {template.service(x["Targets"][0]["Arn"]): x for x in template.of("Events::Rule").values()}
-    assert set(rules) == set(EVERY_MINUTE)
+    assert set(rules) == set(RULED)
     rule = rules[service]
     assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
     (what,) = rule["Targets"]
@@ -208,7 +236,7 @@ def test_what_runs_every_minute_keeps_its_failures(template: Template, service: 
 
 def test_functions(template: Template) -> None:
     functions = template.functions()
-    others = {"api", "webhooks", "plan", "log", "track", "due", "ingest", "export", "take", "operate"}
+    others = {"api", "webhooks", "plan", "log", "track", "due", "ingest", "export", "take", "operate", "digest"}
     assert set(functions) == {*SENDERS, *others, *EVERY_MINUTE}
     for function in functions.values():
         assert function["Runtime"] == "python3.13"
