@@ -2,7 +2,7 @@
 const at = id => document.getElementById(id);
 const list = at("list"), one = at("one"), count = at("count"), words = at("words"), kind = at("kind");
 const GOOD = new Set(["delivered", "open", "click"]), BAD = new Set(["bounce", "blocked", "dropped", "expired", "spamreport", "failed"]);
-const FRAME = "default-src 'none'; img-src data: http://127.0.0.1:* http://localhost:*; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'";
+const FRAME = "default-src 'none'; img-src data: 127.0.0.1:* localhost:*; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'";
 const EVERY = 1000, rows = new Map();
 let chosen = 0, shown = "", asked = 0;
 const element = (name, className, text) => {

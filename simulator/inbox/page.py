@@ -20,7 +20,7 @@ PAGE: Final = (
 )
 POLICY: Final = (
     f"default-src 'none'; script-src 'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'; "
-    "style-src 'unsafe-inline'; connect-src 'self'; img-src data: http://127.0.0.1:* http://localhost:*; "
+    "style-src 'unsafe-inline'; connect-src 'self'; img-src data: 127.0.0.1:* localhost:*; "
     "frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 ).encode()
 """Styles may be inline, since those of mails are: the page's policy also holds in a frame of `srcdoc`."""
