@@ -24,6 +24,7 @@ from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.scenarios import BODY, campaign, lane_of, rate_of, warm, words
 from benchmarks.rig.world import world
 from shared.adapters.dynamo.credentials.switches import KNOWN
+from shared.adapters.dynamo.keys import MINUTE_PARTS
 from shared.domain.jobs.job import SHARDS
 
 A_DAY: Final = 100_000_000
@@ -103,6 +104,10 @@ def _shard(x: Rates) -> float:
     return x.everything / SHARDS
 
 
+def _part(x: Rates) -> float:
+    return x.everything / len(MINUTE_PARTS)
+
+
 def _listener(x: Rates) -> float:
     return x.account + x.everything / SHARDS
 
@@ -118,6 +123,7 @@ KINDS: Final = (
     Kind(r"HS#\d\d", "`HS#shard`", _listener),
     Kind(r"shared#(RUN|READY)#\d+", "`shared#RUN#shard`", _shard),
     Kind(r"J#job", "`J#job`", _account),
+    Kind(r"J#minute#part", "`J#minute#part`", _part),
     Kind(r"HW#hook", "`HW#endpoint`", _account),
     Kind(r"HQ#hook", "`HQ#endpoint`", _account),
     Kind(r"HL#hook", "`HL#endpoint`", _account),
@@ -134,6 +140,7 @@ _IDS: Final = (
     (r"hook_[a-z0-9]+", "hook"),
     (rf"Y#{clinic.NAME}", "Y#notifier"),
     (r"J#[a-z0-9]{26}u?", "J#job"),
+    (r"J#\d+#[a-z0-9]", "J#minute#part"),
 )
 
 
