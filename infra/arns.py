@@ -86,6 +86,9 @@ class Arns:
     def _console_key(self) -> str:
         return self._secret(f"{contracts.console_secret_name(self._deployment.stage)}-??????")
 
+    def _edge_keys(self) -> str:
+        return self._secret(f"{contracts.edge_secret_name(self._deployment.stage)}-??????")
+
     def _hook_key(self) -> str:
         return self._secret(f"{contracts.hooks_secret_name(self._deployment.stage)}-??????")
 

@@ -125,6 +125,25 @@ def _drawn(p: Json, sizes: Lengths) -> list[int]:
     return [len(first["expression"]) for first in rows if isinstance(first, dict) and "expression" in first]
 
 
+def _behaviors(p: Json, _: Lengths) -> list[int]:
+    return [1 + len(p["DistributionConfig"].get("CacheBehaviors", ()))]
+
+
+def _origin_seconds(p: Json, _: Lengths) -> list[int]:
+    return [row["CustomOriginConfig"]["OriginReadTimeout"] for row in p["DistributionConfig"]["Origins"]]
+
+
+def _throttled(name: str) -> Count:
+    """Count what all routes of a stage let through together; a path and what is below it count once."""
+
+    def count(p: Json, _: Lengths) -> list[int]:
+        apart = {key: row[name] for key, row in p.get("RouteSettings", {}).items()}
+        groups = [value for key, value in apart.items() if f"{key}/{{proxy+}}" not in apart]
+        return [p["DefaultRouteSettings"][name] + sum(groups)]
+
+    return count
+
+
 COUNTS: Final[tuple[tuple[Limit, str, Count], ...]] = (
     (limits.ENVIRONMENT, "Lambda::Function", _environment),
     (limits.LAYERS, "Lambda::Function", _many("Layers")),
@@ -164,6 +183,12 @@ COUNTS: Final[tuple[tuple[Limit, str, Count], ...]] = (
     (limits.RULE_PATTERN, "Events::Rule", _bytes("EventPattern")),
     (limits.RULE_TARGETS, "Events::Rule", _many("Targets")),
     (limits.GROUP_NAME, "Scheduler::ScheduleGroup", _size("Name")),
+    (limits.SCHEDULE_NAME, "Scheduler::Schedule", _size("Name")),
+    (limits.ROUTE_RATE, "ApiGatewayV2::Stage", _throttled("ThrottlingRateLimit")),
+    (limits.ROUTE_BURST, "ApiGatewayV2::Stage", _throttled("ThrottlingBurstLimit")),
+    (limits.ALIASES, "CloudFront::Distribution", lambda p, _: [len(p["DistributionConfig"].get("Aliases", ()))]),
+    (limits.BEHAVIORS, "CloudFront::Distribution", _behaviors),
+    (limits.ORIGIN_SECONDS, "CloudFront::Distribution", _origin_seconds),
     (limits.TABLE_INDEXES, "DynamoDB::Table", _many("GlobalSecondaryIndexes")),
     (limits.TABLE_PROJECTED, "DynamoDB::Table", _projected),
     (limits.SES_SET_NAME, "SES::ConfigurationSet", _size("Name")),

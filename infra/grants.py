@@ -255,6 +255,12 @@ class Grants(Arns):
         """
         serve.allow("secretsmanager:GetSecretValue", on=[self._hook_key()])
 
+    def edge(self, state: str, *functions: Function) -> None:
+        """Let functions behind the edge know the keys that it sends. `state`: of the origin, as `ENV_EDGE` has it."""
+        for function in functions:
+            function.allow("secretsmanager:GetSecretValue", on=[self._edge_keys()])
+            function.function.add_environment(contracts.ENV_EDGE, state)
+
     def webhooks(self, feedback: Feedback, receive: Function) -> None:
         """Let the webhooks' function pass on what providers post."""
         if any(needs_of(c.provider).unbound for c in self._deployment.settings.credentials):
@@ -294,6 +300,8 @@ class Grants(Arns):
             (dispatch.sweep, dispatch.sweep_dead),
         ):
             function.allow("sqs:SendMessage", on=[dead.queue.queue_arn])
+        dispatch.minutely.role.allow("lambda:InvokeFunction", on=[dispatch.sweep.function.function_arn])
+        dispatch.minutely.role.allow("sqs:SendMessage", on=[dispatch.sweep_dead.queue.queue_arn])
 
     def _end_mails(self, function: Function) -> None:
         """Let a function notify senders, and remove contents that no destination needs any more."""
@@ -361,8 +369,8 @@ class Grants(Arns):
         serve: Function,
         due: Function,
         dispatch: Dispatch,
-    ) -> None:
-        """Let jobs begin at their scheduled time.
+    ) -> Function:
+        """Let jobs begin at their scheduled time; return the function that starts them.
 
         Args:
             schedules: the construct with the schedule group, its role and its queue.
@@ -382,6 +390,7 @@ class Grants(Arns):
         due.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
         self._log(due)
         due.allow("sqs:SendMessage", on=[self._lanes()])
+        return due
 
     def _schedule(self, function: Function, schedules: SchedulesConstruct) -> None:
         """Let a function have jobs started at their time."""
@@ -431,15 +440,16 @@ class Grants(Arns):
         take.allow("s3:GetObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
-    def digest(self, digest: QueueWorker, serve: Function, make: Function) -> None:
+    def digest(self, digest: QueueWorker, serve: Function, due: Function, make: Function) -> None:
         """Let windows of events become jobs.
 
         Args:
             digest: the construct with the queue of hints.
+            due: the function that wakes others when their minute comes.
             make: the function that makes digests.
         """
         queue = digest.work.queue.queue_arn
-        for function in (serve, make):
+        for function in (serve, due, make):
             function.allow("sqs:SendMessage", on=[queue])
         make.allow(*CONSUME, on=[queue])
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
@@ -451,7 +461,6 @@ class Grants(Arns):
         self._name(make)
         make.allow("s3:PutObject", on=self._storage.objects(contracts.CONTENTS))
         make.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
-        make.allow("sqs:SendMessage", on=[digest.work.dead.queue.queue_arn])
 
     def hooks(self, hooks: HooksConstruct, serve: Function, dispatch: Dispatch) -> None:
         """Let changes be posted to accounts' endpoints.
@@ -498,13 +507,14 @@ class Grants(Arns):
         for function in operate:
             function.refuse(*WRITE[1:], on=[self._storage.records.table_arn], partitions=OLD_AUDIT)
 
-    def key(self, schedules: SchedulesConstruct) -> None:
+    def key(self, schedules: SchedulesConstruct, dispatch: Dispatch) -> None:
         """Let everything that reads or writes use the customer's key, where there is one."""
         if self._deployment.kms_key_arn:
             for construct in self._stack.node.find_all():
                 if isinstance(construct, Function):
                     construct.allow(*encryption.USE, on=[self._deployment.kms_key_arn])
-            schedules.allow(*encryption.SEND, on=[self._deployment.kms_key_arn])
+            for role in (schedules, dispatch.minutely.role):
+                role.allow(*encryption.SEND, on=[self._deployment.kms_key_arn])
 
     def _read_stream(self, function: Function, table: Table) -> None:
         function.allow(*STREAM, on=[self._stream(table)])

@@ -10,10 +10,11 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from infra.settings import LOCAL_LACKS, ROOT, DeploymentSettings, SettingsError, DeployTarget, read  # isort: skip  # first: it chooses the node
+from infra.settings import FIREWALL, LOCAL_LACKS, ROOT, DeploymentSettings, SettingsError, DeployTarget, read  # isort: skip  # first: it chooses the node
 from aws_cdk import App
 
 from infra import fitting
+from infra.resources.firewall import FirewallStack
 from infra.stack import PosthasteStack
 
 EXAMPLES: Final = ROOT / "examples"
@@ -32,6 +33,16 @@ def synthesise(deployment: DeploymentSettings, folder: Path) -> Path:
     stack = PosthasteStack(app, f"posthaste-{deployment.stage}", deployment=deployment)
     app.synth()
     fitting.refuse(folder, stack.stack_name)
+    return folder / stack.template_file
+
+
+def firewall(deployment: DeploymentSettings, folder: Path) -> Path | None:
+    """Synthesise the firewall of an edge; return the template's file, None if the settings have no edge."""
+    if deployment.edge is None:
+        return None
+    app = App(context=context(), outdir=str(folder))
+    stack = FirewallStack(app, f"posthaste-{deployment.stage}-{FIREWALL}", deployment=deployment, edge=deployment.edge)
+    app.synth()
     return folder / stack.template_file
 
 
@@ -86,11 +97,13 @@ def main() -> int:
         for number, (name, settings, target) in enumerate(wanted):
             folder = Path(base) / str(number)
             try:
-                synthesise(read(settings, target=target), folder)
+                deployment = read(settings, target=target)
+                synthesise(deployment, folder)
+                before = firewall(deployment, Path(base) / f"{number}-firewall")
             except (SettingsError, RuntimeError) as error:
                 print(f"{name} for {target}: {error}", file=sys.stderr)  # noqa: T201 - a command line's answer
                 return 1
-            made += templates(folder)
+            made += [*templates(folder), *([before] if before else [])]
         findings = cfn_lint(*made, *example_templates())
     said = ", ".join(f"{name} ({target})" for name, _, target in wanted)
     print(findings or f"synth, cdk-nag and cfn-lint: clean for {said}")  # noqa: T201 - the same

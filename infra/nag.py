@@ -13,7 +13,8 @@ from infra.functions.lane import LaneConstruct
 from infra.functions.operators import POLICIES
 from infra.monitoring.dashboard import Monitoring
 from infra.resources.copies import SEALED
-from infra.resources.keys import AddressKey, ConsoleKey, HookKey, LinkKeys
+from infra.resources.edge import EdgeConstruct
+from infra.resources.keys import AddressKey, ConsoleKey, EdgeKey, HookKey, LinkKeys
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.resources.storage import ARCHIVE, EXPORTS, UPLOADS
 from infra.settings import DeploymentSettings
@@ -71,6 +72,15 @@ ALARMS: Final = {
     "Serverless::Serverless-SNSRedrivePolicy": "The one subscription is an e-mail address: what SNS cannot deliver "
     "there stands on the dashboard and in the alarm's history, and a queue of it would be read by nobody.",
 }
+EDGE_KEY: Final = {
+    "AwsSolutions::AwsSolutions-SMG4": "The distribution has a copy, which a rotation of its own would not change. An "
+    "operator adds a key, and names it in the settings.",
+}
+EDGE: Final = {
+    "AwsSolutions::AwsSolutions-CFR1": "Recipients unsubscribe from wherever they are.",
+    "AwsSolutions::AwsSolutions-CFR3": "A log of CloudFront has paths, which name recipients, and clients' addresses. "
+    "The API's own log has every request without both.",
+}
 BY_KIND: Final[dict[type[Construct], dict[str, str]]] = {
     Function: FUNCTION,
     LaneConstruct: LANE,
@@ -79,6 +89,8 @@ BY_KIND: Final[dict[type[Construct], dict[str, str]]] = {
     HookKey: HOOK_KEY,
     AddressKey: ADDRESS_KEY,
     ConsoleKey: CONSOLE_KEY,
+    EdgeKey: EDGE_KEY,
+    EdgeConstruct: EDGE,
     DeadLetters: DEAD,
     WorkQueue: WORK,
     ExpressQueue: WORK,

@@ -8,8 +8,10 @@ from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from infra.forms import DOMAIN, DomainName, KeyArn, PolicyArn, SettingFields, TopicArn
+from infra.serving import AtOnceFields, DomainFields, EdgeFields
 from shared import contracts
 from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, ID_PREFIX, OPENID, of_domain, of_group
 from shared.domain.channels.channel import ChannelName
@@ -52,8 +54,6 @@ REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]+){1,2}-\d")
 HEADER: Final = re.compile(r"[Xx]-[A-Za-z0-9-]{1,74}")
 LOGIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,253}")
 """By which people sign in to the console, as `shared.domain.people.is_login` has it."""
-CERTIFICATE: Final = re.compile(r"arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate/[0-9a-f-]{36}")
-DOMAIN: Final = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 NUMBER: Final = re.compile(r"\+[1-9][0-9]{6,14}")
 CONFIGURATION_SET: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 STACK: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
@@ -90,42 +90,15 @@ TagKey = Annotated[str, AfterValidator(_tag_key)]
 TagValue = Annotated[str, AfterValidator(_tag_value)]
 
 
-def _arn_of(service: str, rest: str, what: str) -> AfterValidator:
-    """Let a text be empty, or an ARN.
-
-    Args:
-        service: with what follows it up to the account: `kms:[a-z0-9-]+`.
-        rest: a pattern of what follows the account.
-        what: it is, for the error.
-    """
-    arn = re.compile(rf"arn:aws[a-z-]*:{service}:(?:\d{{12}}|aws):{rest}")
-
-    def check(value: str) -> str:
-        if value and not arn.fullmatch(value):
-            raise ValueError(f"{value!r} is not the ARN of {what}")
-        return value
-
-    return AfterValidator(check)
-
-
-KeyArn = Annotated[str, _arn_of("kms:[a-z0-9-]+", "key/[A-Za-z0-9-]{1,64}", "a key (aliases are not taken)")]
-PolicyArn = Annotated[str, _arn_of("iam:", r"policy/[\w+=,.@/-]{1,512}", "a managed policy")]
-TopicArn = Annotated[str, _arn_of("sns:[a-z0-9-]+", "[A-Za-z0-9_-]{1,256}", "a standard topic")]
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
 MAX_WARMUP: Final = 100
 """Days of a warm-up: with the settings of other credentials they must fit into an environment."""
 
 
-class WarmupFields(_Model):
+class WarmupFields(SettingFields):
     """A credential's `warmup`: the days on which its quota per day is smaller, as a table or by growth."""
 
     start: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
-    days: list[Annotated[int, Field(ge=1)]] = []
+    days: list[Annotated[int, Field(ge=1)]] = Field(default_factory=list)
     first: Annotated[int, Field(ge=1)] | None = None
     factor: Annotated[float, Field(gt=1, le=10)] | None = None
 
@@ -151,16 +124,7 @@ class WarmupFields(_Model):
         return tuple(found)
 
 
-def _domain(value: str) -> str:
-    if not DOMAIN.fullmatch(value):
-        raise ValueError(f"{value!r} is no domain in lower case (an international one as xn--…)")
-    return value
-
-
-DomainName = Annotated[str, AfterValidator(_domain)]
-
-
-class QuotaFields(_Model):
+class QuotaFields(SettingFields):
     """One of a credential's `quotas`: so many messages, or segments of SMS, in each period."""
 
     messages: Annotated[int, Field(ge=1, le=10**12)]
@@ -177,7 +141,7 @@ class QuotaFields(_Model):
 
 
 # change: a setting of `cdk.json`
-class CredentialFields(_Model):
+class CredentialFields(SettingFields):
     """One of `credentials`, whose secret lives elsewhere."""
 
     id: str
@@ -192,11 +156,11 @@ class CredentialFields(_Model):
     configuration_set: str = ""
     stack: str = ""
     retired: bool = False
-    headers: list[str] = []
-    domains: list[DomainName] = []
+    headers: list[str] = Field(default_factory=list)
+    domains: list[DomainName] = Field(default_factory=list)
     number: str = ""
     campaigns: Literal["exclusive", "shared"] = "exclusive"
-    quotas: list[QuotaFields] = []
+    quotas: list[QuotaFields] = Field(default_factory=list)
     warmup: WarmupFields | None = None
     when_full: Literal["next", "wait"] = "next"
 
@@ -280,13 +244,13 @@ class CredentialFields(_Model):
         return self
 
 
-class Retention(_Model):
+class Retention(SettingFields):
     """For how many days things are kept."""
 
     # change: how long jobs are kept
     jobs_days: Annotated[int, Field(ge=1, le=3650)] = 30
     logs_days: int = 30
-    uploads_days: Annotated[int, Field(ge=2, le=365)] = 7
+    uploads_days: Annotated[int, Field(ge=2, le=365)] = contracts.UPLOADS_DAYS
     backups_days: Annotated[int, Field(ge=1, le=MAX_BACKUPS)] = MAX_BACKUPS
     audit_days: Annotated[int, Field(ge=30, le=3650)] = contracts.AUDIT_DAYS
     audit_lock_days: Annotated[int, Field(ge=0, le=3650)] = 0
@@ -310,7 +274,7 @@ Bounds = Annotated[list[Units], Field(min_length=2, max_length=2)]
 """The least and the most."""
 
 
-class CapacityFields(_Model):
+class CapacityFields(SettingFields):
     """The provisioned capacity of the table `records`. `use`: percent in use at which scaling aims."""
 
     writes: Bounds
@@ -326,7 +290,7 @@ class CapacityFields(_Model):
         return self
 
 
-class LimitFields(_Model):
+class LimitFields(SettingFields):
     """The limits of a UTC day of accounts for which operators have set no others."""
 
     email: Most | None = None
@@ -347,7 +311,7 @@ Country = Annotated[str, Field(pattern=r"^([A-Z]{2}|\*)$")]
 """ISO 3166; `*`: all others."""
 
 
-class PriceFields(_Model):
+class PriceFields(SettingFields):
     """Prices of messages, as operators know them."""
 
     email: Price | None = None
@@ -356,30 +320,15 @@ class PriceFields(_Model):
     whatsapp: dict[Country, Price] = Field(default_factory=dict)
 
 
-class DomainFields(_Model):
-    """`domain`: the API's own name, and the certificate that ACM has for it in the stack's region."""
-
-    name: DomainName
-    certificate_arn: str
-    close_default_endpoint: bool = False
-
-    @field_validator("certificate_arn")
-    @classmethod
-    def _certificate_arn(cls, value: str) -> str:
-        if not CERTIFICATE.fullmatch(value):
-            raise ValueError(f"{value!r} is not the ARN of a certificate in ACM")
-        return value
-
-
-class Allowed(_Model):
+class Allowed(SettingFields):
     """People who may sign in to the console: logins, organizations with all members, domains of verified addresses."""
 
-    users: list[Annotated[str, Field(min_length=1, max_length=254)]] = []
-    organizations: list[Annotated[str, Field(min_length=1, max_length=254)]] = []
-    domains: list[DomainName] = []
+    users: list[Annotated[str, Field(min_length=1, max_length=254)]] = Field(default_factory=list)
+    organizations: list[Annotated[str, Field(min_length=1, max_length=254)]] = Field(default_factory=list)
+    domains: list[DomainName] = Field(default_factory=list)
 
 
-class ConsoleFields(_Model):
+class ConsoleFields(SettingFields):
     """`console`: who may sign in, and by which provider of identities."""
 
     provider: Literal["github", "openid"] = GITHUB
@@ -469,7 +418,7 @@ def _compared(name: str) -> str:
     return name if name.startswith((GROUP_PREFIX, ID_PREFIX)) else name.lower()
 
 
-class Posthaste(_Model):
+class Posthaste(SettingFields):
     """All of `posthaste`."""
 
     stage: str
@@ -481,10 +430,12 @@ class Posthaste(_Model):
     max_key_days: Annotated[int, Field(ge=0, le=3650)] = 0
     public_url: str = ""
     domain: DomainFields | None = None
+    edge: EdgeFields | None = None
     reserved: Literal["auto", "none"] = "auto"
     small_jobs_apart: bool = False
     capacity: CapacityFields | None = None
     webhooks_at_once: Annotated[int, Field(ge=0, le=500)] = 0
+    at_once: AtOnceFields | None = None
     alarm_email: str = ""
     alarm_topic_arn: TopicArn = ""
     kms_key_arn: KeyArn = ""
@@ -534,10 +485,23 @@ class Posthaste(_Model):
         """Refuse settings of which one leaves no sense to the other."""
         if self.domain is not None and self.public_url:
             raise ValueError("public_url: domain.name is the public address; leave one of them out")
+        if self.edge is not None and self.domain is None:
+            raise ValueError("edge: it answers to the name of domain, and there is none")
         if self.alarm_email and self.alarm_topic_arn:
             raise ValueError("alarm_email: your own topic (alarm_topic_arn) has its own subscribers; leave one out")
         if self.webhooks_at_once and self.reserved == "none":
             raise ValueError('webhooks_at_once is reserved concurrency, and reserved is "none"')
+        if self.at_once is not None:
+            self._check_at_once(self.at_once)
+
+    def _check_at_once(self, bounds: AtOnceFields) -> None:
+        """Refuse bounds that have nothing to bound, or a second one of the same function."""
+        if self.reserved == "none":
+            raise ValueError('at_once is reserved concurrency, and reserved is "none"')
+        if bounds.webhooks and self.webhooks_at_once:
+            raise ValueError("at_once.webhooks: webhooks_at_once bounds the function already; leave one out")
+        if bounds.console and self.console is None:
+            raise ValueError("at_once.console: there is no console")
 
     def _check_routes(self, channels: Mapping[str, str]) -> None:
         """Check that each route names credentials of its channel, once each. `channels`: by id of a credential."""

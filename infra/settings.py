@@ -26,6 +26,7 @@ from infra.schema import (
     PriceFields,
     QuotaFields,
 )
+from infra.serving import AtOnceFields, EdgeFields
 from shared import contracts
 from shared.contracts.console import ConsoleSettings
 from shared.contracts.faults import fault
@@ -41,15 +42,18 @@ MESSAGES_PER_WORKER: Final = 1000
 """Messages per second that a worker is sure to send. It sends three times as many in a benchmark."""
 MAX_SPEED: Final = 100_000
 """Of the local cloud's time of notices."""
+FIREWALL: Final = "firewall"
+"""The part of a deployment that is in us-east-1."""
 LOOPBACK: Final = ("127.0.0.1", "localhost")
 LOCAL_LACKS: Final = {
     "kms_key_arn": " has no KMS",
     "domain": " has no certificates",
+    "edge": " has no CloudFront",
     "capacity": "'s tables have none",
     "webhooks_at_once": "'s functions have no addresses",
+    "at_once": "'s machine is the bound",
 }
 """A setting that the local cloud refuses → why."""
-"""STARTTLS, TLS from the first byte, and neither."""
 
 
 class SettingsError(Exception):
@@ -116,6 +120,8 @@ class DeploymentSettings:
         console: who may sign in to the console; None: there is no console.
         domain: the API's own name; None: it has that of API Gateway.
         capacity: of the table `records`; None: on demand.
+        edge: what is before the API; None: nothing.
+        at_once: the most executions of what is behind the API; None: as many as the account has.
     """
 
     target: DeployTarget
@@ -137,6 +143,8 @@ class DeploymentSettings:
     console: ConsoleSettings | None = None
     domain: ApiDomain | None = None
     capacity: TableCapacity | None = None
+    at_once: AtOnceFields | None = None
+    edge: EdgeFields | None = None
 
     @property
     def stage(self) -> str:
@@ -184,9 +192,14 @@ class DeploymentSettings:
 
     @property
     def concurrency(self) -> int:
-        """Concurrent executions that lanes, posts of providers and webhooks to accounts reserve together."""
+        """Concurrent executions that all functions reserve together."""
         lanes = sum(c.workers + c.express_workers for c in self.credentials)
-        return lanes + self.settings.webhooks_at_once + contracts.HOOKS_RESERVED
+        return lanes + self.settings.more_reserved + contracts.HOOKS_RESERVED
+
+    @property
+    def webhooks_reserved(self) -> int | None:
+        """Executions that the function for posts of providers reserves; None: it has no bound."""
+        return self.settings.webhooks_at_once or (self.at_once.webhooks if self.at_once else None)
 
 
 def workers(rate: float) -> int:
@@ -216,6 +229,7 @@ def read(
     notice_clock: str = "",
     protect: str = "on",
     bytecode: str = "on",
+    part: str = "",
     known: Sequence[str] | None = None,
 ) -> DeploymentSettings:
     """Check the settings.
@@ -228,6 +242,7 @@ def read(
         protect: `off` for the first deploy of a production stage. A protected stack that failed cannot be deleted, and
             so not be deployed again.
         bytecode: `off` to deploy from a machine that can neither find nor fetch Lambda's Python.
+        part: `firewall` for only the stack of the edge's firewall, whose web ACL the settings cannot name yet.
         known: the names of providers; None: those there are.
 
     Raises:
@@ -242,6 +257,7 @@ def read(
     stacks = {c.id: c.stack for c in parsed.credentials if c.stack and place is not DeployTarget.LOCAL}
     if place is DeployTarget.LOCAL:
         _check_local(parsed)
+    _check_part(parsed, part)
     deployment = DeploymentSettings(
         place,
         settings,
@@ -262,6 +278,8 @@ def read(
         console=_console(parsed.console, place),
         domain=ApiDomain(**parsed.domain.model_dump()) if parsed.domain else None,
         capacity=_capacity(parsed.capacity),
+        at_once=parsed.at_once,
+        edge=parsed.edge,
     )
     _check_limits(deployment)
     return deployment
@@ -273,6 +291,19 @@ def _capacity(parsed: CapacityFields | None) -> TableCapacity | None:
         return None
     (write, writes), (read, reads) = parsed.writes, parsed.reads
     return TableCapacity((write, writes), (read, reads), parsed.use)
+
+
+def _check_part(parsed: Posthaste, part: str) -> None:
+    """Refuse an edge without a firewall, and a part that there is not."""
+    if part not in ("", FIREWALL):
+        raise SettingsError(f"context part: {part!r} is not {FIREWALL}")
+    if part and parsed.edge is None:
+        raise SettingsError(f"context part: the settings have no edge, so no {FIREWALL}")
+    if not part and parsed.edge is not None and not parsed.edge.web_acl_arn:
+        raise SettingsError(
+            f"edge.web_acl_arn: deploy the firewall first (npx cdk deploy -c part={FIREWALL}) and write its output "
+            "WebAclArn here, or the ARN of a web ACL of yours"
+        )
 
 
 def _check_local(parsed: Posthaste) -> None:
@@ -342,8 +373,10 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         audit_days=parsed.retention.audit_days,
         audit_lock_days=parsed.retention.audit_lock_days,
         archive_days=parsed.retention.archive_days,
+        uploads_days=parsed.retention.uploads_days,
         small_jobs_apart=parsed.small_jobs_apart,
         webhooks_at_once=parsed.webhooks_at_once,
+        more_reserved=parsed.webhooks_at_once + (parsed.at_once.total if parsed.at_once else 0),
         writes_most=parsed.capacity.writes[1] if parsed.capacity else 0,
         max_key_days=parsed.max_key_days,
         limits=_limits(parsed.limits),

@@ -33,6 +33,7 @@ from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import WebhooksConstruct
 from infra.grants import Grants
 from infra.monitoring.dashboard import Monitoring
+from infra.resources.edge import EdgeConstruct
 from infra.resources.keys import make_keys
 from infra.resources.queue import ExpressQueue
 from infra.resources.storage import ARCHIVE, Storage
@@ -101,6 +102,7 @@ class PosthasteStack(Stack):
             records=storage.records,
             ops=storage.ops,
             feedback=feedback,
+            group=schedules.group,
         )
 
         grants = Grants(self, deployment, storage)
@@ -110,10 +112,10 @@ class PosthasteStack(Stack):
         grants.webhooks(feedback, webhooks.receive)
         grants.dispatch(feedback, dispatch)
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
-        grants.schedules(schedules, api.serve, schedules.serve(code, environment), dispatch)
+        due = grants.schedules(schedules, api.serve, schedules.serve(code, environment), dispatch)
         notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
         grants.notices(notices)
-        grants.digest(digest, api.serve, digest.serve(code, told))
+        grants.digest(digest, api.serve, due, digest.serve(code, told))
         grants.inbox(inbox, api.serve, dispatch.sweep, inbox.serve(code, environment))
         make = exports.serve(code, environment)
         grants.exports(exports, api.serve, make)
@@ -134,6 +136,7 @@ class PosthasteStack(Stack):
             api,
         )
         grants.console(console, schedules, hooks, digest, lists, exports)
+        target = self._edge(deployment, grants, api, webhooks, console)
         if not deployment.local:
             Monitoring(
                 self,
@@ -152,8 +155,8 @@ class PosthasteStack(Stack):
             operators,
             *self._buttons(grants, deployment, environment, storage, console, dispatch, hooks),
         )
-        grants.key(schedules)
-        self._outputs(api, webhooks, environment, deployment.settings.audit_days)
+        grants.key(schedules, dispatch)
+        self._outputs(api, webhooks, environment, deployment.settings.audit_days, target)
         refuse_crowded(self, deployment)
         self._finish(deployment)
 
@@ -342,7 +345,36 @@ class PosthasteStack(Stack):
             **({contracts.ENV_LOOPBACK: "1"} if deployment.local else {}),
         }
 
-    def _outputs(self, api: Api, webhooks: WebhooksConstruct, environment: Mapping[str, str], audit_days: int) -> None:
+    def _edge(
+        self,
+        deployment: DeploymentSettings,
+        grants: Grants,
+        api: Api,
+        webhooks: WebhooksConstruct,
+        console: ConsoleConstruct | None,
+    ) -> str:
+        """Create what is before the API, and return what the domain's record points to; empty without a domain."""
+        if api.domain is None:
+            return ""
+        if deployment.edge is None:
+            return str(api.domain.regional_domain_name)
+        made = EdgeConstruct(
+            self,
+            "Edge",
+            deployment=deployment,
+            edge=deployment.edge,
+            domain=api.domain,
+            console=console is not None,
+        )
+        state = contracts.EDGE_CLOSED if deployment.edge.close_origin else contracts.EDGE_OPEN
+        grants.edge(state, api.serve, webhooks.receive, *([console.serve] if console is not None else []))
+        CfnOutput(self, "ApiOrigin", value=api.domain.regional_domain_name)
+        return made.target
+
+    def _outputs(
+        self, api: Api, webhooks: WebhooksConstruct, environment: Mapping[str, str], audit_days: int, target: str
+    ) -> None:
+        """Tell where things are. `target`: what the record of the API's domain points to, if it has one."""
         values: Sequence[tuple[str, str]] = (
             ("ApiId", api.http.api_id),
             ("ApiUrl", api.address),
@@ -355,8 +387,8 @@ class PosthasteStack(Stack):
             ("LaneUrlPrefix", environment[contracts.ENV_LANE_URL_PREFIX]),
             ("AuditDays", str(audit_days)),
         )
-        if api.domain is not None:
-            values = (*values, ("ApiTarget", api.domain.regional_domain_name))
+        if target:
+            values = (*values, ("ApiTarget", target))
         if webhooks.address:
             values = (*values, ("WebhooksUrl", webhooks.address))
         for name, value in values:

@@ -23,6 +23,7 @@ from benchmarks.rig.meter import Partition, Tally
 from benchmarks.rig.rows import Row, counted, named
 from benchmarks.rig.scenarios import BODY, campaign, lane_of, rate_of, warm, words
 from benchmarks.rig.world import world
+from shared.adapters.dynamo.credentials.lease_hints import SHARDS as NOTE_SHARDS
 from shared.adapters.dynamo.credentials.switches import KNOWN
 from shared.adapters.dynamo.keys import MINUTE_PARTS
 from shared.domain.jobs.job import SHARDS
@@ -119,6 +120,7 @@ KINDS: Final = (
     Kind(r"I#account", "`I#account`", _account),
     Kind(r"account#\w+", "`account#kind`", _account),
     Kind(r"P#[\w-]+", "`P#credential`", lambda x: x.credential),
+    Kind(r"P#[\w-]+#HINTS#\d", "`P#credential#HINTS#shard`", lambda x: x.credential / NOTE_SHARDS),
     Kind(r"SYS", "`SYS`", lambda x: x.everything),
     Kind(r"HS#\d\d", "`HS#shard`", _listener),
     Kind(r"shared#(RUN|READY)#\d+", "`shared#RUN#shard`", _shard),

@@ -10,6 +10,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any, Final, NoReturn
 
 from botocore.exceptions import ClientError
@@ -36,25 +37,35 @@ Key = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Usage:
-    """What was used. `busiest`: partition → units of its busiest second, and that second's number."""
+    """What was used. `busiest`: partition → units written in its busiest second, and that second's number."""
 
     writes: float = 0.0
     reads: float = 0.0
+    written: Counter[str] = field(default_factory=Counter)
+    """Units by table."""
     calls: Counter[str] = field(default_factory=Counter)
     throttled: Counter[Partition] = field(default_factory=Counter)
     failed: int = 0
     """Calls that a hiccup refused."""
     busiest: dict[Partition, tuple[float, int]] = field(default_factory=dict)
-    _second: dict[Partition, list[float]] = field(default_factory=dict)
+    most_read: dict[Partition, tuple[float, int]] = field(default_factory=dict)
+    """The same of units read."""
+    _second: dict[tuple[Partition, bool], list[float]] = field(default_factory=dict)
 
-    def note(self, partition: Partition, units: float, now: Seconds) -> None:
-        """Note units that were written."""
-        second = self._second.setdefault(partition, [now, 0.0])
+    def note(self, partition: Partition, units: float, now: Seconds, *, reading: bool = False) -> None:
+        """Note units that were written, or read."""
+        busiest = self.most_read if reading else self.busiest
+        second = self._second.setdefault((partition, reading), [now, 0.0])
         if now - second[0] >= 1:
             second[:] = [now, 0.0]
         second[1] += units
-        if second[1] > self.busiest.get(partition, (0.0, 0))[0]:
-            self.busiest[partition] = second[1], int(now)
+        if second[1] > busiest.get(partition, (0.0, 0))[0]:
+            busiest[partition] = second[1], int(now)
+
+    def worst(self, *, reading: bool = False) -> float:
+        """Return the units written, or read, in the busiest second of any partition."""
+        found = self.most_read if reading else self.busiest
+        return max((units for units, _ in found.values()), default=0.0)
 
 
 class ModelDynamo:
@@ -262,6 +273,7 @@ class ModelDynamo:
         for place, units in wanted.items():
             self._room[place, False] = self._left(place, reading=False) - units, now
             self.used.writes += units
+            self.used.written[place[0].partition("/")[0]] += ceil(units)
             self.used.note(place, units, now)
 
     def _take(self, wanted: Mapping[Partition, float], *, reading: bool) -> None:
@@ -272,6 +284,7 @@ class ModelDynamo:
                 self.used.throttled[place] += 1
                 self._refuse("read")
             self._room[place, reading] = left - units, now
+            self.used.note(place, units, now, reading=reading)
 
     def _left(self, place: Partition, *, reading: bool) -> float:
         """Return the units that a partition takes now."""

@@ -68,6 +68,27 @@ def posted(url: str, status: int, *, why: str = "") -> Finding:
     return Finding("webhooks", Level.OK, f"{url} takes posts")
 
 
+def edge(host: str, target: str, beside: int, *, code: str, through: bool) -> Finding:
+    """Judge what is before the API, by two questions: one to the public address, one to API Gateway under its name.
+
+    Args:
+        target: what its record should point to.
+        beside: the HTTP status of API Gateway's own answer; 0 if there was none.
+        code: of the problem in that answer, if it was one.
+        through: whether the public address answered by way of CloudFront.
+    """
+    if not through:
+        says = f"{host} does not lead to the distribution"
+        closed = code == "address_closed"
+        level = Level.ERROR if closed else Level.WARNING
+        fix = f"point its DNS record to {target}" + (", or set edge.close_origin to false" if closed else "")
+        return Finding("edge", level, f"{says}: {'requests are refused' if closed else 'its firewall sees none'}", fix)
+    if beside == _OK:
+        says = "API Gateway also answers beside the edge, so its firewall can be passed by"
+        return Finding("edge", Level.WARNING, says, "set edge.close_origin to true, and deploy")
+    return Finding("edge", Level.OK, f"{host} leads to the edge, and nothing answers beside it")
+
+
 def queues(rows: Iterable[Mapping[str, Any]]) -> list[Finding]:
     """Judge the queues by the rows of `posthaste queue list`."""
     found = [

@@ -21,6 +21,8 @@ from cli.client import connections
 from cli.deployment import (
     FUNCTION,
     OPS_OUTPUT,
+    ORIGIN_OUTPUT,
+    TARGET_OUTPUT,
     WEBHOOKS_OUTPUT,
     Aws,
     OperatedDeployment,
@@ -247,7 +249,8 @@ def _concurrency(patient: Patient) -> list[Finding]:
         answers = list(pool.map(lambda name: client.get_function_concurrency(FunctionName=name), names))
     here = sum(x.get("ReservedConcurrentExecutions", 0) for x in answers)
     lanes = [*patient.settings.credentials, patient.settings.credential(TEST_CREDENTIAL)]
-    needed = HOOKS_RESERVED + patient.settings.webhooks_at_once + sum(c.workers + c.express_workers for c in lanes)
+    more = max(patient.settings.more_reserved, patient.settings.webhooks_at_once)  # older settings have the second only
+    needed = HOOKS_RESERVED + more + sum(c.workers + c.express_workers for c in lanes)
     return [account.concurrency(client.get_account_settings(), here, needed, reserved=patient.reserved)]
 
 
@@ -294,6 +297,16 @@ def _posted(patient: Patient) -> list[Finding]:
     except urllib3.exceptions.HTTPError as error:
         return [stack.posted(url, 0, why=type(error).__name__)]
     return [stack.posted(url, answer.status)]
+
+
+def _edge(patient: Patient) -> list[Finding]:
+    from cli.doctor.edges import look_before  # noqa: PLC0415 - loads urllib3 when needed
+
+    try:
+        origin, target = (patient.found.output(name) for name in (ORIGIN_OUTPUT, TARGET_OUTPUT))
+    except NotFound:
+        return [Finding("edge", Level.OK, "there is no edge before the API")]
+    return look_before(patient.url, origin, target)
 
 
 def _dead(patient: Patient) -> list[Finding]:
@@ -357,6 +370,7 @@ CHECKS: Final = (
     Check("stack", stacks.look, local=True),
     Check("address", _address, local=True),
     Check("webhooks", _posted, deployed=True),
+    Check("edge", _edge, deployed=True),
     *_of_providers(deployed=True),
     Check("dead letters", _dead, local=True, deployed=True),
     Check("breakers", _breakers, local=True, deployed=True),

@@ -17,6 +17,7 @@ from shared.domain.recipients.reader import RecipientFault
 FIRST: Final = 100
 """Rows that are read."""
 BLOCK: Final = 64 * 1024
+_ADVICE: Final = "name it: --recipient-column NAME; if its name is in another row: --header-row N"
 _ASK: Final = frozenset({FileCode.MISSING_RECIPIENT, FileCode.AMBIGUOUS_RECIPIENT})
 
 
@@ -47,10 +48,11 @@ def check_list(file: Path, expected: Expected) -> None:
     wanted = RecipientColumn(
         expected.options.get("recipient_column", ""), channel_of(expected.channel).recipient_columns
     )
-    reader = RowReader(wanted=wanted, all_utf8=not expected.options.get("encoding"))
+    row = expected.options.get("header_row", 0)
+    reader = RowReader(wanted=wanted, all_utf8=not expected.options.get("encoding"), header_row=row)
     rows = _first(file, reader)
     if reader.fault is not None:
-        advice = "\nname it: --recipient-column NAME" if reader.fault.code in _ASK else ""
+        advice = f"\n{_ADVICE}" if reader.fault.code in _ASK else ""
         raise Misused(f"{file.name} cannot be used: {reader.fault.detail}{advice}")
     if missing := _missing(expected, reader.header):
         raise Misused(

@@ -54,22 +54,38 @@ class Lister:
         self._asked = False
         self.kept: list[str] = []
 
-    def listed(self, campaign: str, file: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Upload a list and wait until it is read; return what the API found in it.
+    def listed(self, campaign: str, source: Path | str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Give a campaign a list and wait until it is read; return what the API found in it.
+
+        Args:
+            source: the file that is uploaded; a text: the id of the campaign whose list is read again.
 
         Raises:
             Failed: the list cannot be used, or lacks a column.
         """
+        if isinstance(source, Path):
+            return self._read(campaign, self._uploaded(campaign, source, options))
+        body = {"list_of": source, **options}
+        taken = self._api.post(path_of("campaigns", campaign, "/recipients"), body, key=new_key())
+        self.kept.append(str(taken.get("upload_id")))
+        return self._read(campaign, self.kept[-1])
+
+    def _uploaded(self, campaign: str, file: Path, options: Mapping[str, Any]) -> str:
+        """Upload a list, and say that it is there; return its id."""
         known = {"sha256": _hash_of(file), "size": measured(file)}
         body = {**options, **known}
         place = self._api.post(path_of("campaigns", campaign, "/uploads"), body, key=new_key())
         self._check_again(place.get("sent_before"))
         with self._meter(f"uploading {file.name}") as shown:
             etag = upload(file, place, self._around.clock, lambda done, size: shown(done / size, f"of {size_of(size)}"))
-        path = path_of("campaigns", campaign, f"/uploads/{place.get('upload_id')}")
+        name = str(place.get("upload_id"))
+        self.kept.append(name)
         done = {"etag": etag} if etag else {}
-        self.kept.append(str(place.get("upload_id")))
-        self._api.post(f"{path}/complete", done, again=True)
+        self._api.post(path_of("campaigns", campaign, f"/uploads/{name}/complete"), done, again=True)
+        return name
+
+    def _read(self, campaign: str, name: str) -> Mapping[str, Any]:
+        path = path_of("campaigns", campaign, f"/uploads/{name}")
         with self._meter("reading the list") as shown:
             for found in asked(lambda: self._api.get(path, {"limit": str(SHOWN + 1)}), self._around.clock):
                 if found.get("state") in ENDED:
@@ -121,7 +137,7 @@ def show_problems(upload: Mapping[str, Any]) -> None:
     """Print the counts of a list's rows, and its first problems."""
     accepted = counted(upload.get("accepted") or 0, "recipient")
     say(f"{accepted} of {counted(upload.get('rows') or 0, 'row')}{_aside(upload)}")
-    for text in lacking(upload):
+    for text in (*_heading(upload), *lacking(upload)):
         say(text)
     if upload.get("price") is not None:
         say(f"price: about {upload['price']:,}, by the operators' prices")
@@ -131,6 +147,12 @@ def show_problems(upload: Mapping[str, Any]) -> None:
         table(COLUMNS, found[:SHOWN], empty="")
     if len(found) > SHOWN:
         say(f"and more:  posthaste campaign problems {upload.get('campaign_id')} {upload.get('upload_id')}")
+
+
+def _heading(upload: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which row was read as the names of columns, if rows above it were passed over."""
+    if (upload.get("header_row") or 1) > 1:
+        yield f"row {upload['header_row']} has the names of columns; recipients are in {upload['recipient_column']}"
 
 
 def lacking(upload: Mapping[str, Any]) -> Iterator[str]:

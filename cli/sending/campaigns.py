@@ -23,6 +23,7 @@ from cli.sending.moments import At, check_time
 from cli.sending.running import Plan, Runner
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
+from shared.domain.lists.heading import MAX_HEADER_ROW
 
 app = typer.Typer(help="Campaigns: one message with placeholders, a list of any size.", no_args_is_help=True)
 
@@ -38,11 +39,14 @@ def run(
     ctx: typer.Context,
     *,
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="LIST", help="CSV, .xlsx or .ods with a header row; a column `recipient`, `email` or `phone`."
         ),
-    ],
+    ] = None,
+    list_of: Annotated[
+        str, typer.Option(metavar="CAMPAIGN", help="Instead of LIST: read this campaign's list again.")
+    ] = "",
     template: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The body with {{ placeholders }}: HTML; of SMS plain text.")
     ] = None,
@@ -59,6 +63,9 @@ def run(
     column: Annotated[
         str, typer.Option("--recipient-column", metavar="NAME", help="The list's column of recipients.")
     ] = "",
+    header_row: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MAX_HEADER_ROW, help="The list's row with the names of columns.")
+    ] = 0,
     encoding: Annotated[str, typer.Option(metavar="NAME", help="The list's; default: UTF-8, or it is asked.")] = "",
     sheet: Annotated[str, typer.Option(metavar="NAME", help="The workbook's sheet; default: its first.")] = "",
     keep_hidden: Annotated[
@@ -81,21 +88,37 @@ def run(
     around = surroundings(ctx)
     check_can_ask(around, yes=yes, json=json)
     check_time(at, around.clock.now())
-    body: dict[str, Any] = {"name": name or file.name[:MAX_NAME], "channel": channel}
-    if credential:
-        body["credential_id"] = credential
-    body |= hours_of(hours)
+    body: dict[str, Any] = {"name": name or _name_of(file, list_of), "channel": channel}
+    body |= _given(credential_id=credential) | hours_of(hours)
     body |= _message(channel, template, text, stored, subject=subject, sender=sender, reply_to=reply_to)
     chosen = Duplicates.DROP if drop_duplicates else duplicates
-    known = {"region": region.upper(), "recipient_column": column, "strict": strict}
-    known["encoding"] = UTF8 if names_utf8(encoding) else ""
-    options = {"duplicates": (chosen or Duplicates.DROP).value, **{name: x for name, x in known.items() if x}}
+    options = {
+        "duplicates": (chosen or Duplicates.DROP).value,
+        **_given(region=region.upper(), recipient_column=column, header_row=header_row, strict=strict),
+        **_given(encoding=UTF8 if names_utf8(encoding) else ""),
+    }
     asks = not yes
     asked = _agreed if asks else None
+    if file is None:
+        options |= _given(sheet=sheet, hidden_rows="keep" if keep_hidden else "", encoding=encoding)
+        plan = Plan(list_of, body, options, rate, at, ask_duplicates=asks and chosen is None)
+        _end(Runner(connect(ctx), around, json=json).run(plan, ask=asks))
+        return
     with as_csv(file, encoding=encoding, sheet=sheet, ask=asked, keep_hidden=keep_hidden) as path:
         check_list(path, Expected(channel, options, body.get("template", {})))
         plan = Plan(path, body, options, rate, at, ask_duplicates=asks and chosen is None)
         _end(Runner(connect(ctx), around, json=json).run(plan, ask=asks))
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: x for name, x in options.items() if x}
+
+
+def _name_of(file: Path | None, list_of: str) -> str:
+    """Return the name of a campaign by its list; Misused if it has two lists or none."""
+    if (file is None) == (not list_of):
+        raise Misused("name one list: a file LIST, or --list-of CAMPAIGN")
+    return (file.name if file else f"list of {list_of}")[:MAX_NAME]
 
 
 def _agreed(question: str) -> bool:

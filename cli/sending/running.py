@@ -37,6 +37,7 @@ class Plan:
     """What is to be sent.
 
     Attributes:
+        list: its file; a text: the id of the campaign whose list is read again.
         body: of POST /campaigns.
         options: of the upload.
         rate: messages per second, 0 for the credential's own.
@@ -44,7 +45,7 @@ class Plan:
         ask_duplicates: whether to ask how to treat recipients who are listed twice.
     """
 
-    file: Path
+    list: Path | str
     body: Mapping[str, Any]
     options: Mapping[str, Any]
     rate: float
@@ -78,9 +79,9 @@ class Runner:
         lister = Lister(self._api, self._around, json=self._json, asks=ask)
         try:
             self._check(made, plan.rate)
-            found = lister.listed(campaign, plan.file, plan.options)
+            found = lister.listed(campaign, plan.list, plan.options)
             if plan.ask_duplicates and wants_all(found):
-                found = lister.listed(campaign, plan.file, {**plan.options, "duplicates": Duplicates.KEEP.value})
+                found = lister.listed(campaign, plan.list, {**plan.options, "duplicates": Duplicates.KEEP.value})
             listed = True
             if not self._json:
                 show_preview(self._api, campaign)

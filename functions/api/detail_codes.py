@@ -10,7 +10,7 @@ from shared.domain.notices.codes import SAYS as NOTICES
 from shared.engine.mails.service import SAYS as REFUSED_MAILS
 
 LISTS: Final[Mapping[str, str]] = {
-    "no_header": "The file is empty. Upload one with a header row.",
+    "no_header": "The file is empty, or it has no row of the number `header_row`, or that row is blank.",
     "no_rows": "The file has no row below its header.",
     "invalid_encoding": "The header or a row is not UTF-8, or the file is not in the named `encoding`. The detail has "
     "the row's number in a spreadsheet. Upload it again, and name its `encoding`.",
@@ -19,8 +19,8 @@ LISTS: Final[Mapping[str, str]] = {
     "empty_column": "A column between others has no name. Name it or remove it.",
     "duplicate_column": "Two columns have the same name. Rename one.",
     "too_many_columns": "The header has more than 512 columns. Remove some.",
-    "missing_recipient": "No column holds the recipients. The detail names the columns that were found. Name the "
-    "column `recipient`, or pass `recipient_column`.",
+    "missing_recipient": "No column holds the recipients. The detail names the columns that were found, and their "
+    "row. Name the column `recipient`, or pass `recipient_column`, and `header_row` if the names are in another row.",
     "ambiguous_recipient": "Two columns can be the one of the recipients. Pass `recipient_column`.",
     "invalid_row": "The upload is `strict`, and a row is invalid. The detail has its number in a spreadsheet.",
     "no_valid_rows": "No row has a valid recipient, or none of the first 10,000. `errors` of the list says why.",

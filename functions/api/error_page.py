@@ -15,6 +15,7 @@ FILE: Final = Path(__file__).parents[2] / "docs" / "errors.md"
 WEBHOOK_CODES: Final[Mapping[str, tuple[int, str]]] = {
     "bad_events": (400, "The body is not what the provider documents."),
     "bad_signature": (401, "The signature is not valid, or there is no such webhook."),
+    "address_closed": (403, "This address of the service is closed. Use the public one."),
     "unavailable": (503, "Post it again."),
 }
 """Code → (status, detail) of what the webhook function answers."""

@@ -4,11 +4,13 @@ A log line names the operation, the account, the ids that it was about or has ma
 path, an address, a body or a key. Messages of faults may quote one, so only a fault's kind and place are logged.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
+from functions.api.access.asked import ASKED
 from functions.api.access.refused import count
 from functions.api.access.tokens import FORMS as TOKEN_FORMS
 from functions.api.docs.page import FILES
@@ -19,8 +21,10 @@ from functions.api.services import ApiServices, build
 from functions.early import early
 from shared.adapters import logs
 from shared.bootstrap import Deployment
+from shared.bootstrap.edge import edge_of
 from shared.domain.ids import is_id
 from shared.web import answering, http
+from shared.web.access.edge import NO_EDGE, Edge
 from shared.web.authentication import KeyRefused, authenticate
 from shared.web.etags import kept
 from shared.web.http import Answer
@@ -28,7 +32,7 @@ from shared.web.problems import Problem
 from shared.web.routing import Exchange, Page, Public, PublicRequest, find
 
 logger = logs.lines("api")
-_ROUTES: Final = (*ROUTES, *FILES)
+_ROUTES: Final = (*ROUTES, *FILES, *ASKED)
 
 
 @cache
@@ -40,25 +44,34 @@ def services() -> ApiServices:
 early(services)
 
 
+@cache
+def edge() -> Edge:
+    """Return the edge that requests have to come by."""
+    return edge_of(os.environ)
+
+
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Answer one event of an HTTP API (payload 2.0)."""
-    return respond(event, answering.request_id(event, context), services)
+    return respond(event, answering.request_id(event, context), services, edge())
 
 
-def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], ApiServices]) -> dict[str, Any]:
+def respond(
+    event: Mapping[str, Any], request_id: str, using: Callable[[], ApiServices], by: Edge = NO_EDGE
+) -> dict[str, Any]:
     """Answer one event; never raises.
 
     Args:
         event: of an HTTP API, payload 2.0.
         request_id: names the request in the log and in the answer to a fault.
         using: gives the services; not called for what needs no key.
+        by: the edge that it has to come by.
     """
     logs.begin(logger, request_id)
     return answering.answered(
         logger,
         event,
         request_id,
-        lambda seen: _answer(event, request_id, using, seen),
+        lambda seen: _answer(http.arrived(by, event), request_id, using, seen),
         lambda found, request: _problem(event, found, request),
     )
 

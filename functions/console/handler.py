@@ -4,6 +4,7 @@ A log line names the page, the user, the account, the ids that it was about, and
 query, a form or a cookie. Faults are logged as the API's: their kind and place.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -30,12 +31,14 @@ from functions.console.services import ConsoleServices, build
 from functions.early import early
 from shared.adapters import logs
 from shared.bootstrap import Deployment
+from shared.bootstrap.edge import edge_of
 from shared.domain.accounts import Account, Scope, Taker, is_account_id
 from shared.domain.ids import is_id
 from shared.domain.lanes.switches import Switch
 from shared.domain.people import Role, as_of_now
 from shared.ports import Retriable
 from shared.web import answering, http
+from shared.web.access.edge import NO_EDGE, Edge
 from shared.web.http import Answer, Request
 from shared.web.problems import Problem
 from shared.web.routing import find
@@ -60,21 +63,30 @@ def services() -> ConsoleServices:
 early(services)
 
 
+@cache
+def edge() -> Edge:
+    """Return the edge that requests have to come by."""
+    return edge_of(os.environ)
+
+
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Answer one event of an HTTP API (payload 2.0)."""
-    return respond(event, answering.request_id(event, context), services)
+    return respond(event, answering.request_id(event, context), services, edge())
 
 
-def respond(event: Mapping[str, Any], request_id: str, using: Callable[[], ConsoleServices]) -> dict[str, Any]:
+def respond(
+    event: Mapping[str, Any], request_id: str, using: Callable[[], ConsoleServices], by: Edge = NO_EDGE
+) -> dict[str, Any]:
     """Answer one event; never raises.
 
     Args:
         event: of an HTTP API, payload 2.0.
         request_id: names the request in the log.
+        by: the edge that it has to come by.
     """
     logs.begin(logger, request_id)
     return answering.answered(
-        logger, event, request_id, lambda seen: _answer(http.read(event, request_id), using(), seen)
+        logger, event, request_id, lambda seen: _answer(http.read(http.arrived(by, event), request_id), using(), seen)
     )
 
 

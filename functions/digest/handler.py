@@ -1,12 +1,12 @@
-"""Windows of events become digests: by hints at their time, and every minute if a hint was lost."""
+"""Windows of events become digests: by hints at their time, and when the sweeper finds that a hint was lost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from functions.digest import services
 from functions.early import early
 from shared.adapters import logs, metrics
-from shared.contracts import load_digest_hint
+from shared.contracts import DueMinute, load_digest_hint
 from shared.engine.digests.make import DigestFault
 from shared.metrics import Metric, Service
 
@@ -17,20 +17,20 @@ MARGIN: Final = 15.0
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """Serve hints of the queue, or continue the walks for as long as there is time."""
+    """Serve the messages of the queue: hints about windows, minutes in which some end, and that some are overdue.
+
+    The walk tries again what cannot be made now.
+    """
     logs.begin(logger, logs.invocation(context))
-    return _hints(event["Records"]) if "Records" in event else _minute(context)
-
-
-def _hints(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Close and make each window that a hint names. The walk tries again what cannot be made now."""
     closer = services.deployment().digesting.closer
     failures: list[dict[str, str]] = []
     did: dict[str, str] = {}
-    for record in records:
+    for record in event["Records"]:
         try:
-            name = load_digest_hint(record["body"])
-            if name:
+            minute = DueMinute.loads(record["body"])
+            if minute is not None:
+                did[minute.name] = f"{closer.minute(minute.at)} hints" if minute.at else _walk(context)
+            elif name := load_digest_hint(record["body"]):
                 did[name] = closer.arrived(name).value
         except DigestFault as fault:
             logger.error("window not made", message_id=record["messageId"], fault=fault.code)  # noqa: TRY400 - no defect
@@ -41,9 +41,10 @@ def _hints(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"batchItemFailures": failures}
 
 
-def _minute(context: Any) -> dict[str, Any]:
+def _walk(context: Any) -> str:
+    """Continue the walks for as long as there is time."""
     d = services.deployment()
     swept = d.digesting.sweeper.sweep(d.clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN)
     metrics.tell(d.settings.stage, Service.DIGEST, {Metric.DIGESTED: int(swept.complete)})
     logger.info("windows looked at", complete=swept.complete, unfinished=list(swept.unfinished))
-    return {"complete": swept.complete}
+    return "complete" if swept.complete else "incomplete"

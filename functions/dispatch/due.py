@@ -1,4 +1,4 @@
-"""The queue of what is due: jobs whose time has come, looks for the leases of dead workers, wakings after a resume."""
+"""The queue of what is due: jobs whose time has come, minutes of other kinds, looks for leases, wakings."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from functions.dispatch import services
 from functions.dispatch.services import Answer
 from functions.early import early
 from shared.adapters import logs
-from shared.contracts import LOOK, ResumeTask, load_due
+from shared.contracts import LOOK, DueMinute, ResumeTask, load_due
 from shared.domain.times import Seconds
 from shared.engine.jobs.wake import SECONDS
 
@@ -33,6 +33,10 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
             if record["body"] == LOOK:
                 taken_over += _look()
                 continue
+            minute = DueMinute.loads(record["body"])
+            if minute is not None:
+                _relay(minute)
+                continue
             waking = ResumeTask.loads(record["body"])
             if waking is not None:
                 wakings.append((record, waking))
@@ -51,6 +55,12 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
         failures += _wake(wakings, d.clock.now() + min(SECONDS, left))
     logger.info("due", seen=len(event["Records"]), started=started, taken_over=taken_over, failed=len(failures))
     return {"batchItemFailures": failures}
+
+
+def _relay(minute: DueMinute) -> None:
+    """Wake the function of what is due in a minute, when that has come."""
+    if services.deployment().relay.arrived(minute):
+        logger.info("minute has come", minute=minute.name)
 
 
 def _wake(wakings: Iterable[tuple[Mapping[str, Any], ResumeTask]], until: Seconds) -> list[dict[str, str]]:

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from botocore.config import Config
-
 from shared import contracts
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.homes import Homes
@@ -111,7 +109,7 @@ class OperateServices(Deployment):
             pool=pool.ThreadPool(),
         )
     )
-    secret_store = part(lambda d: secrets.SecretStore(d.secretsmanager, d.settings.stage))
+    secret_store = part(lambda d: secrets.SecretStore(d.aws.later("secretsmanager"), d.settings.stage))
     waiting_mails = part(
         lambda d: dropping.WaitingMails(ledgers=d.ledgers, journal=d.journal, pool=pool.ThreadPool(), clock=d.clock)
     )
@@ -177,7 +175,7 @@ class OperateServices(Deployment):
             deliver: redrive.Delivery = redrive.Redriver(self.sqs, place.url, run)
             return redrive.Redrive(self.sqs, place, deliver, fits, run=run, discard=discard)
         # Asked once: a function may still do a batch when its answer is lost.
-        functions = self.aws.client("lambda", Config(read_timeout=redrive.PATIENCE, retries={"total_max_attempts": 1}))
+        functions = self.aws.client("lambda", {"read_timeout": redrive.PATIENCE, "retries": {"total_max_attempts": 1}})
         named = {redrive.SWEEP: contracts.ENV_SWEEP_FUNCTION, redrive.GATHERS: contracts.ENV_GATHER_FUNCTION}
         arns = {name: self.env.get(variable, "") for name, variable in named.items()}
         again = redrive.Again(place.kind, functions, self.aws.client("dynamodbstreams"), arns)

@@ -18,6 +18,7 @@ from shared.contracts import WEBHOOK_PATH
 from shared.headers import SAFE
 from shared.metrics import Metric, Service
 from shared.ports import POSTED_AT, POSTED_TO, BadEvents, BadSignature, MalformedSecret, Reading, Retriable, Sealing
+from shared.web.access.edge import Edge
 
 logger = logs.lines("webhooks")
 _PATH: Final = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[a-z0-9-]+)", WEBHOOK_PATH))
@@ -41,11 +42,13 @@ def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
 
 
 def receive(event: dict[str, Any], using: Services) -> dict[str, Any]:
-    """Take one post: 200, 401 for a signature that does not hold, 400, or 503 to have it posted again.
+    """Take one post: 200, 401 for a signature that does not hold, 400, 403, or 503 to have it posted again.
 
     An address that does not exist answers as one of a credential without the right signature: strangers learn no names.
     """
     provider, credential_id = _place(event)
+    if refused := _beside(event, using.edge):
+        return refused
     try:
         reader = using.reader_of(provider, credential_id)
     except KeyError:
@@ -90,6 +93,18 @@ def _place(event: dict[str, Any]) -> tuple[str, str]:
     return (found["provider"], found["credential_id"]) if found and method == "POST" else ("", "")
 
 
+def _beside(event: dict[str, Any], edge: Edge) -> dict[str, Any] | None:
+    """Return the answer to a post that did not come by the edge; the function's own address has none before it."""
+    host = (event.get("requestContext") or {}).get("domainName", "")
+    try:
+        if _OF_FUNCTIONS in host or edge.passed(event) is not None:
+            return None
+    except (Retriable, MalformedSecret) as error:
+        logger.error("not taken", credential="", reason=type(error).__name__)  # noqa: TRY400 - no trace needed
+        return _problem(503, "unavailable", "Post it again.")
+    return _problem(403, "address_closed", "This address of the service is closed. Use the public one.")
+
+
 def _unsigned() -> dict[str, Any]:
     return _problem(401, "bad_signature", "The signature is not valid, or there is no such webhook.")
 
@@ -132,7 +147,7 @@ def _headers(kind: str) -> dict[str, str]:
 
 def _problem(status: int, code: str, detail: str) -> dict[str, Any]:
     """Return RFC 9457 problem details."""
-    titles = {400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 503: "Service Unavailable"}
+    titles = {400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 503: "Service Unavailable"}
     more = {401: {"WWW-Authenticate": "Signature"}, 503: {"Retry-After": "10"}}.get(status, {})
     body = {
         "type": f"/errors#webhook_{code}",

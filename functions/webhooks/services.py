@@ -1,16 +1,15 @@
 """The services of the receiver of provider webhooks, built once per process."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.config import Config
-
 from shared import contracts
 from shared.adapters.aws import Aws
 from shared.adapters.clock import SystemClock
+from shared.adapters.http import direct, transport
 from shared.adapters.secrets import Secrets
 from shared.adapters.sqs import SqsQueue
 from shared.contracts import ProviderEvent, Settings
@@ -18,12 +17,12 @@ from shared.frozen import dataclass
 from shared.lazy import lazy
 from shared.ports import BadSignature, Clock, Fetching, Queue, Seal, WebhookReader
 from shared.providers import registry
+from shared.web.access.edge import NO_EDGE, Edge, edge_by
 
 if TYPE_CHECKING:
     from shared.adapters.dynamo.credentials import webhook_posts
-    from shared.adapters.http import transport
-else:  # most providers' signatures cover the body, and most posts need no transport
-    webhook_posts, transport = lazy("shared.adapters", "dynamo.credentials.webhook_posts", "http.transport")
+else:  # most providers' signatures cover the body
+    (webhook_posts,) = lazy("shared.adapters.dynamo.credentials", "webhook_posts")
 
 MAX_MESSAGE_BYTES: Final = 200_000
 """Of one feedback message: a post of thousands of events is cut, so that one tracker invocation stays short."""
@@ -39,6 +38,7 @@ class Services:
         reader: returns the webhook reader of a provider; KeyError if it has none.
         first: tells whether a signature that does not cover the body comes with the first body it came with. Without
             it such posts are not believed.
+        edge: what posts to the API's address have to come by.
     """
 
     settings: Settings
@@ -47,6 +47,7 @@ class Services:
     clock: Clock
     reader: Callable[[str], WebhookReader]
     first: Callable[[Seal], bool] = field(default=lambda _: False)
+    edge: Edge = NO_EDGE
 
     def seen_with(self, seal: Seal) -> None:
         """Remember what a signature came with; raises BadSignature if that was another body, or Retriable."""
@@ -67,8 +68,8 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
         env: with the settings and the feedback queue's URL (`shared.contracts`).
         client: makes an AWS client by its service's name; with short time-outs, if left out.
     """
-    make = client or _client(Aws())
     clock = SystemClock()
+    make = client or _clients(clock, is_direct=contracts.ENV_DIRECT in env)
     settings = Settings.loads(env[contracts.ENV_SETTINGS])
     posts = cache(lambda: webhook_posts.Posts(make("dynamodb"), env[contracts.ENV_OPS_TABLE], clock))
 
@@ -79,21 +80,27 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
             found.fetch_by(transport.HttpClient(clock, connect_timeout=2, read_timeout=3), clock)
         return found
 
+    secrets = Secrets(make("secretsmanager"), settings.stage, clock)
     return Services(
         settings=settings,
-        secret=Secrets(make("secretsmanager"), settings.stage, clock).verifying,
+        secret=secrets.verifying,
         feedback=SqsQueue(make("sqs"), env[contracts.ENV_FEEDBACK_QUEUE_URL], clock),
         clock=clock,
         reader=reader,
         first=lambda seal: posts().first(seal),
+        edge=edge_by(env.get(contracts.ENV_EDGE, ""), secrets.edge),
     )
 
 
-def _client(aws: Aws) -> Callable[[str], Any]:
+def _clients(clock: Clock, *, is_direct: bool) -> Callable[[str], Any]:
     # A provider waits some 10 s for the answer; what is slower than this it will rather post again.
-    retries: Any = {"mode": "standard", "total_max_attempts": 2}
-    config = Config(connect_timeout=2, read_timeout=3, retries=retries)
-    return lambda service: aws.client(service, config)
+    aws = Aws()
+    if not is_direct:
+        retries = {"mode": "standard", "total_max_attempts": 2}
+        return lambda service: aws.client(service, {"connect_timeout": 2, "read_timeout": 3, "retries": retries})
+    http = transport.HttpClient(clock, connect_timeout=2, idle=direct.IDLE, max_body=direct.MAX_BODY)
+    known = {service.name: replace(service, tries=2) for service in (direct.DYNAMODB, direct.SQS, direct.SECRETS)}
+    return lambda service: direct.client(known[service], aws, http, clock, clock.sleep, timeout=3)
 
 
 def feedback_messages(credential_id: str, words: Sequence[ProviderEvent]) -> Iterator[str]:

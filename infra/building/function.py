@@ -92,7 +92,7 @@ class Function(Construct):
         """
         super().__init__(scope, construct_id)
         self._deployment = deployment
-        self._name = name
+        self.name = name
         self._policy = PolicyDocument()
         logs = log_group(self, deployment)
         self.role = Role(
@@ -115,7 +115,7 @@ class Function(Construct):
             timeout=Duration.seconds(seconds),
             memory_size=memory,
             reserved_concurrent_executions=reserved,
-            environment={"POWERTOOLS_SERVICE_NAME": service or name, **environment},
+            environment={"POWERTOOLS_SERVICE_NAME": service or name, contracts.ENV_DIRECT: "1", **environment},
             log_group=logs,
             logging_format=LoggingFormat.JSON,
             system_log_level_v2=SystemLogLevel.WARN if name in FREQUENT else None,
@@ -167,7 +167,7 @@ class Function(Construct):
         Args:
             removal: what happens to it with the stack; None: what happens to all that has a name.
         """
-        name = f"{contracts.prefix(self._deployment.stage)}-{self._name}-dlq"
+        name = f"{contracts.prefix(self._deployment.stage)}-{self.name}-dlq"
         return DeadLetters(self, "Dead", deployment=self._deployment, name=name, removal=removal)
 
     def may_call_itself(self) -> None:

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from aws_cdk.aws_apigatewayv2 import (
+    CfnRoute,
     CfnStage,
     DomainMappingOptions,
     DomainName,
     HttpApi,
     HttpMethod,
+    HttpRoute,
     HttpStage,
     SecurityPolicy,
     ThrottleSettings,
@@ -26,9 +28,12 @@ from shared import contracts
 SECONDS: Final = 29
 """API Gateway gives up after 30."""
 MEMORY_MB: Final = 1024
-RATE: Final = 5000
-BURST: Final = 2500
-"""Half of an account's default quota of requests per second: for clients, and apart from these for providers' posts."""
+CLIENTS: Final = ThrottleSettings(rate_limit=5000, burst_limit=2500)
+PROVIDERS: Final = ThrottleSettings(rate_limit=4500, burst_limit=2250)
+PEOPLE: Final = ThrottleSettings(rate_limit=400, burst_limit=200)
+OPERATORS: Final = ThrottleSettings(rate_limit=100, burst_limit=50)
+"""Requests per second of each of these routes. Together they are an account's default quota: none takes from another.
+Clients cannot keep an operator from the switch that stops them."""
 LOG_LINE: Final = {
     "requestId": "$context.requestId",
     "time": "$context.requestTimeEpoch",
@@ -79,36 +84,52 @@ class Api(Construct):
             seconds=SECONDS,
             memory=MEMORY_MB,
             environment={**environment, contracts.ENV_API_URL: self.address},
+            reserved=deployment.at_once.api if deployment.at_once else None,
         )
         ours = HttpLambdaIntegration("Ours", self.serve.function)
-        self.routes = [
-            *self.http.add_routes(path="/", methods=[HttpMethod.ANY], integration=ours),
-            *self.http.add_routes(path="/{proxy+}", methods=[HttpMethod.ANY], integration=ours),
-            *self.http.add_routes(
-                path=contracts.WEBHOOK_PATH,
-                methods=[HttpMethod.POST],
-                integration=HttpLambdaIntegration("Theirs", webhooks.function),
-            ),
-        ]
+        for path in ("/", "/{proxy+}"):
+            self.http.add_routes(path=path, methods=[HttpMethod.ANY], integration=ours)
+        posts = self.http.add_routes(
+            path=contracts.WEBHOOK_PATH,
+            methods=[HttpMethod.POST],
+            integration=HttpLambdaIntegration("Theirs", webhooks.function),
+        )
         stage = HttpStage(
             self,
             "Stage",
             http_api=self.http,
             stage_name="$default",
             auto_deploy=True,
-            throttle=ThrottleSettings(rate_limit=RATE, burst_limit=BURST),
+            throttle=CLIENTS,
             domain_mapping=DomainMappingOptions(domain_name=self.domain) if self.domain else None,
         )
         bare = stage.node.default_child
         if not isinstance(bare, CfnStage):
             raise TypeError(f"an HTTP stage is made of {type(bare)}")
-        own = {"ThrottlingRateLimit": RATE, "ThrottlingBurstLimit": BURST}
-        bare.route_settings = {f"POST {contracts.WEBHOOK_PATH}": own}
+        self._stage = bare
+        self._limits: dict[str, dict[str, float | None]] = {}
+        self.limit(*posts, to=PROVIDERS)
         # Other names go into a resource policy of 5,120 characters, which a crowded account has used up.
         logs = log_group(self, deployment, f"/aws/vendedlogs/{contracts.prefix(deployment.stage)}-api")
         bare.access_log_settings = CfnStage.AccessLogSettingsProperty(
             destination_arn=logs.log_group_arn, format=json.dumps(LOG_LINE)
         )
+
+    def limit(self, *routes: HttpRoute, to: ThrottleSettings) -> None:
+        """Give each of these routes a throttle of its own, which other routes do not use up.
+
+        API Gateway refuses a stage that names a route which is not there yet.
+        """
+        for route in routes:
+            bare = route.node.default_child
+            if not isinstance(bare, CfnRoute):
+                raise TypeError(f"an HTTP route is made of {type(bare)}")
+            self._limits[bare.route_key] = {
+                "ThrottlingRateLimit": to.rate_limit,
+                "ThrottlingBurstLimit": to.burst_limit,
+            }
+            self._stage.node.add_dependency(route)
+        self._stage.route_settings = dict(self._limits)
 
 
 def _domain(scope: Construct, domain: ApiDomain) -> DomainName:

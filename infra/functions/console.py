@@ -13,7 +13,7 @@ from aws_cdk.aws_lambda import Code, LayerVersion
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.functions.api import SECONDS, Api
+from infra.functions.api import PEOPLE, SECONDS, Api
 from infra.resources.keys import ConsoleKey
 from infra.settings import DeploymentSettings
 from shared import contracts
@@ -80,6 +80,7 @@ class ConsoleConstruct(Construct):
                 contracts.ENV_API_URL: api.address,
                 **people_environment(settings, people),
             },
+            reserved=deployment.at_once.console if deployment.at_once else None,
         )
         self.told = self._told(settings)
         """The layer with the settings, for another function that has to know who may sign in."""
@@ -89,7 +90,7 @@ class ConsoleConstruct(Construct):
             self.serve.function.add_environment(contracts.ENV_JOIN_FUNCTION, self.join.function.function_arn)
         integration = HttpLambdaIntegration("Console", self.serve.function)
         for path in contracts.CONSOLE_PATHS:
-            api.http.add_routes(path=path, methods=[HttpMethod.ANY], integration=integration)
+            api.limit(*api.http.add_routes(path=path, methods=[HttpMethod.ANY], integration=integration), to=PEOPLE)
         CfnOutput(Stack.of(self), "PeopleTable", value=people.table_name)
         CfnOutput(Stack.of(self), "ConsoleProvider", value=settings.provider)
         self.key = ConsoleKey(self, "Key", deployment=deployment)

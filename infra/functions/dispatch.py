@@ -6,12 +6,14 @@ from typing import Final
 
 from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_lambda import Code
+from aws_cdk.aws_scheduler import CfnScheduleGroup
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.building.minutely import every_minute
+from infra.building.minutely import EveryMinute
 from infra.building.streams import read_stream
 from infra.resources.queue import WorkQueue
+from infra.serving import SWEEPERS
 from infra.settings import DeploymentSettings, DeployTarget
 from shared import contracts
 
@@ -56,6 +58,7 @@ class Dispatch(Construct):
         records: Table,
         ops: Table,
         feedback: Feedback,
+        group: CfnScheduleGroup,
     ) -> None:
         super().__init__(scope, construct_id)
         target = deployment.target
@@ -88,6 +91,7 @@ class Dispatch(Construct):
             contracts.ENV_LOG_REPORTS_URL: self.log_dead.queue.queue_url,
             contracts.ENV_PLAN_REPORTS_URL: self.plan_dead.queue.queue_url,
         }
-        self.sweep = function("Sweep", name="sweep", environment={**environment, **reports})
+        kept = SWEEPERS if deployment.at_once else None
+        self.sweep = function("Sweep", name="sweep", environment={**environment, **reports}, reserved=kept)
         self.sweep_dead = self.sweep.dead_letters()
-        every_minute(self.sweep, self.sweep_dead)
+        self.minutely = EveryMinute(self.sweep, self.sweep_dead, group)

@@ -18,7 +18,7 @@ from aws_cdk.aws_lambda_destinations import SqsDestination
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.building.minutely import every_minute
+from infra.building.minutely import by_rule
 from infra.building.streams import read_stream
 from infra.limits import RULE_PATTERN
 from infra.resources.queue import WorkQueue
@@ -104,7 +104,7 @@ class HooksConstruct(Construct):
                 retries=STREAM_RETRIES,
                 age_seconds=STREAM_AGE_SECONDS,
             )
-        every_minute(self.call, self.call_dead)
+        by_rule(self.call, self.call_dead)
 
     @property
     def names(self) -> tuple[str, str, str]:

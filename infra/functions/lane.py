@@ -76,7 +76,6 @@ class LaneConstruct(Construct):
             reserved=credential.workers + credential.express_workers if deployment.reserved else None,
             environment={
                 **environment,
-                contracts.ENV_DIRECT: "1",
                 contracts.ENV_LANE: credential.id,
                 contracts.ENV_LEASE_MARGIN: str(LEASE_MARGIN_SECONDS),
             },

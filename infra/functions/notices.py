@@ -7,7 +7,7 @@ from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.building.minutely import every_minute
+from infra.building.minutely import by_rule
 from infra.settings import DeploymentSettings
 
 SECONDS: Final = 60
@@ -38,4 +38,4 @@ class NoticesConstruct(Construct):
             environment=environment,
         )
         self.dead = self.run.dead_letters()
-        every_minute(self.run, self.dead)
+        by_rule(self.run, self.dead)

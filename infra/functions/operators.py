@@ -15,7 +15,7 @@ from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.functions.api import SECONDS, Api
+from infra.functions.api import OPERATORS, SECONDS, Api
 from infra.settings import DeploymentSettings
 from shared import contracts
 
@@ -114,7 +114,7 @@ class OperatorsConstruct(Construct):
         """
         super().__init__(scope, construct_id)
         self.serve = operating(self, deployment, code, "operate", environment, again=(sweep, gather))
-        HttpRoute(
+        route = HttpRoute(
             self,
             "Route",
             http_api=api.http,
@@ -122,6 +122,7 @@ class OperatorsConstruct(Construct):
             integration=HttpLambdaIntegration("Operators", self.serve.function),
             authorizer=HttpIamAuthorizer(),
         )
+        api.limit(route, to=OPERATORS)
         stack = Stack.of(self)
         for name, routes in POLICIES.items():
             policy = ManagedPolicy(

@@ -2,24 +2,22 @@
 
 from collections.abc import Mapping
 
-from aws_cdk import Stack
-from aws_cdk.aws_iam import Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal
 from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_scheduler import CfnScheduleGroup
 from constructs import Construct
 
 from infra.building.function import Function
 from infra.functions.workers import QueueWorker
+from infra.resources.roles import SchedulerRole
 from infra.settings import DeploymentSettings
 from shared import contracts
 
 
-class SchedulesConstruct(Construct):
+class SchedulesConstruct(SchedulerRole):
     """The group of schedules, the queue that they send to, and the role in which they do."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: DeploymentSettings) -> None:
         super().__init__(scope, construct_id)
-        self._policy = PolicyDocument()
         self.name = contracts.prefix(deployment.stage)
         self.group = CfnScheduleGroup(self, "Group", name=self.name)
         self._due = QueueWorker(
@@ -37,14 +35,6 @@ class SchedulesConstruct(Construct):
             batch=10,
         )
         self.work = self._due.work
-        # Only for schedules of this account: else anybody's schedule could use the role (the confused deputy).
-        ours = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
-        self.role = Role(
-            self,
-            "Role",
-            assumed_by=ServicePrincipal("scheduler.amazonaws.com", conditions=ours),
-            inline_policies={"access": self._policy},
-        )
         self.environment = {
             contracts.ENV_DUE_QUEUE_URL: self.work.queue.queue_url,
             contracts.ENV_DUE_QUEUE_ARN: self.work.queue.queue_arn,
@@ -54,7 +44,3 @@ class SchedulesConstruct(Construct):
     def serve(self, code: Code, environment: Mapping[str, str]) -> Function:
         """Create the function and let it consume the queue."""
         return self._due.serve(code, {**environment, **self.environment})
-
-    def allow(self, *actions: str, on: list[str]) -> None:
-        """Let schedules do these actions on these resources (ARNs)."""
-        self._policy.add_statements(PolicyStatement(effect=Effect.ALLOW, actions=list(actions), resources=on))

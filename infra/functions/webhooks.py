@@ -37,7 +37,7 @@ class WebhooksConstruct(Construct):
             seconds=10,  # providers wait no longer, and post again
             memory=512,
             environment=environment,
-            reserved=at_once or None,
+            reserved=deployment.webhooks_reserved,
         )
         self.address = ""
         if at_once:

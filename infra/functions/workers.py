@@ -8,7 +8,6 @@ from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.building.minutely import every_minute
 from infra.resources.queue import WorkQueue
 from infra.settings import DeploymentSettings
 from shared import contracts
@@ -38,7 +37,6 @@ class QueueWorker:
         batch: the most messages of an invocation.
         variable: the variable in which functions find the queue's URL; empty if they make the URL of its name.
         own: variables of the function.
-        minutely: whether the function also runs every minute.
     """
 
     home: Construct
@@ -52,7 +50,6 @@ class QueueWorker:
     batch: int = 1
     variable: str = ""
     own: Mapping[str, str] = field(default_factory=dict)
-    minutely: bool = False
     work: WorkQueue = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,8 +75,6 @@ class QueueWorker:
             environment={**environment, **self.environment, **self.own},
         )
         self.work.feed(function, batch=self.batch, concurrency=self.concurrency)
-        if self.minutely:
-            every_minute(function, self.work.dead)
         return function
 
 
@@ -141,8 +136,7 @@ def digest(stack: Construct, deployment: DeploymentSettings) -> QueueWorker:
         "Make",
         deployment,
         queue=contracts.digest_queue_name(deployment.stage),
-        seconds=120,  # the largest windows take some each; in a run of every minute one may follow another
+        seconds=120,  # the largest windows take some each; where some are overdue, one may follow another
         memory=DIGEST_MB,
         concurrency=5,  # two at one window do the same work twice, and one of them wins
-        minutely=True,
     )

@@ -48,6 +48,10 @@ RATE_SHARE: Final = 115
 """Percent. A sender tells at its end, after two minutes at the most: a quarter of an hour may hold the figures of 17
 minutes, 113 %."""
 BAD_POSTS: Final = 20
+"""In a quarter of an hour: fewer are a stranger's try."""
+BAD_POSTS_SHARE: Final = 1
+"""Percent of a provider's posts that are refused. One of a hundred credentials with a wrong key makes more, as refused
+posts come again. A stranger's hundred posts among a hundred thousand good ones make less."""
 KEYS_ELSEWHERE: Final = 5
 """In a quarter of an hour. A laptop that leaves its office tries a call or two by mistake."""
 KEYS_REFUSED: Final = 100
@@ -207,14 +211,20 @@ def _silent(pair: Pair) -> Watch:
 def webhooks(found: Sequence[Pair]) -> Iterable[Watch]:
     """Watch what is posted to the webhooks."""
     heard = [p for p in found if needs_of(p.provider).has_feedback]
-    for n, group in enumerate(_groups(heard, ALARM_METRICS.most), start=1):
-        posts = [p.metric(metrics.Service.WEBHOOKS, metrics.Metric.BAD_POSTS, QUARTER) for p in group]
+    for n, group in enumerate(_groups(heard, ALARM_METRICS.most // 2), start=1):
+        using: dict[str, IMetric] = {}
+        terms = []
+        for i, pair in enumerate(group):
+            using[f"bad{i}"] = pair.metric(metrics.Service.WEBHOOKS, metrics.Metric.BAD_POSTS, QUARTER)
+            using[f"good{i}"] = pair.metric(metrics.Service.WEBHOOKS, metrics.Metric.POSTS, QUARTER)
+            bad, good = f"FILL(bad{i}, 0)", f"FILL(good{i}, 0)"
+            terms.append(f"IF({bad} > {BAD_POSTS} AND 100 * {bad} > {BAD_POSTS_SHARE} * ({bad} + {good}), 1, 0)")
         yield Watch(
             f"bad-webhooks-{n}",
             "bad-webhooks",
-            "Webhook posts are refused as their signature or body does not hold: feedback may be lost.",
-            figures.together("SUM", posts, QUARTER),
-            BAD_POSTS,
+            "Over 1 % of a provider's webhook posts are refused: their signature or body does not hold.",
+            figures.expression_of(" + ".join(terms), using, QUARTER),
+            0,
             periods=2,
         )
 
@@ -281,12 +291,10 @@ def digests(stage: str) -> Iterable[Watch]:
     yield Watch(
         "digests-silent",
         "digests-silent",
-        "For ten minutes no run has looked at all windows that were due: digests come late.",
-        figures.together("SUM", [figures.ours(stage, metrics.Service.DIGEST, metrics.Metric.DIGESTED, MINUTE)], MINUTE),
-        1,
-        comparison=ComparisonOperator.LESS_THAN_THRESHOLD,
+        "For ten minutes windows have been overdue, and no run has looked at all of them: digests come late.",
+        figures.unserved(stage, metrics.Service.DIGEST, metrics.Metric.DIGESTS_OVERDUE, metrics.Metric.DIGESTED),
+        0,
         periods=10,
-        missing=TreatMissingData.BREACHING,
     )
     yield Watch(
         "digests-late",

@@ -135,6 +135,21 @@ def together(function: str, found: Sequence[IMetric], seconds: int) -> MathExpre
     return expression_of(listed if len(listed) <= EXPRESSION.most else every, using, seconds)
 
 
+def unserved(stage: str, service: metrics.Service, overdue: metrics.Metric, runs: metrics.Metric) -> MathExpression:
+    """Return 1 of a minute in which work was overdue and no run of its function saw all of it, else 0.
+
+    Args:
+        service: the service that writes both metrics.
+        overdue: 1 for each look that found overdue work.
+        runs: 1 for each run that saw all of it.
+    """
+    using = {
+        "overdue": ours(stage, service, overdue, MINUTE, statistic="Maximum"),
+        "runs": ours(stage, service, runs, MINUTE),
+    }
+    return expression_of("IF(FILL(overdue, 0) > FILL(runs, 0), 1, 0)", using, MINUTE)
+
+
 def of_queue(queue: Queue, name: str, statistic: str) -> Metric:
     """Return one of SQS's metrics of a queue, over five minutes.
 

@@ -79,6 +79,14 @@ class ConsoleKey(KeySecret):
     description = "what signs the console's cookies; add `client_secret`, and keep the keys"
 
 
+class EdgeKey(KeySecret):
+    """The edge sends it with each request. Another key is added by hand, and the setting `edge.key` names it."""
+
+    name = contracts.edge_secret_name
+    description = "what proves that a request came by the edge; any of its keys is valid"
+    customers = True
+
+
 def make_keys(scope: Construct, deployment: DeploymentSettings) -> None:
     """Make the keys that each deployment has."""
     for kind in (LinkKeys, HookKey, AddressKey):

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore import exceptions as sdk
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from shared.adapters.aws import ClientOptions
 from shared.domain.people import FirstAccount, Newcomer
 from shared.ports import Retriable
 from shared.ports.people import Pressed
@@ -16,9 +16,17 @@ from shared.ports.people import Pressed
 if TYPE_CHECKING:
     from types_boto3_lambda import LambdaClient
 
-CONFIG: Final = Config(connect_timeout=2, read_timeout=12, retries={"mode": "standard", "total_max_attempts": 2})
+CONFIG: Final[ClientOptions] = {
+    "connect_timeout": 2,
+    "read_timeout": 12,
+    "retries": {"mode": "standard", "total_max_attempts": 2},
+}
 """A cold start and one transaction. A repeated call makes nothing new."""
-BUTTONS_CONFIG: Final = Config(connect_timeout=2, read_timeout=26, retries={"total_max_attempts": 1})
+BUTTONS_CONFIG: Final[ClientOptions] = {
+    "connect_timeout": 2,
+    "read_timeout": 26,
+    "retries": {"total_max_attempts": 1},
+}
 """A redrive takes five seconds, and may wait for a batch of a stream. API Gateway gives the page 30 seconds."""
 BUSY: Final = frozenset({"TooManyRequestsException", "ServiceException", "EC2ThrottledException"})
 

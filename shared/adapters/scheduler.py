@@ -1,19 +1,23 @@
-"""Schedules of EventBridge Scheduler: one per waiting job, named by it, in the stage's own group."""
+"""Schedules of EventBridge Scheduler, in the stage's own group: one per waiting job, and per minute and kind."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore import exceptions as sdk
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from shared.adapters.aws import ClientOptions
 from shared.contracts import due
 from shared.ports import Retriable
 
 if TYPE_CHECKING:
     from types_boto3_scheduler import EventBridgeSchedulerClient
 
-CONFIG: Final = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 3})
+CONFIG: Final[ClientOptions] = {
+    "connect_timeout": 2,
+    "read_timeout": 3,
+    "retries": {"mode": "standard", "total_max_attempts": 3},
+}
 """A region makes some hundred to a thousand schedules a second. So throttled calls are made again, with jitter and not
 for long, since a client waits for the answer. Botocore gives each call a ClientToken, so its repeats are one call."""
 RETRIES: Final = {"MaximumEventAgeInSeconds": 300, "MaximumRetryAttempts": 5}
@@ -37,9 +41,18 @@ class EventBridgeScheduler:
 
     def set(self, job: str, at: int) -> None:
         """Have a message about a job sent at a time, Unix seconds, and the schedule deleted then."""
+        schedule = self._schedule(job, at, due(job))
+        if not self._created(schedule):
+            self._replace(schedule)
+
+    def set_once(self, name: str, at: int, body: str) -> None:
+        """Have a message sent at a time, Unix seconds, unless a schedule of that name is there already."""
+        self._created(self._schedule(name, at, body))
+
+    def _schedule(self, name: str, at: int, body: str) -> dict[str, Any]:
         moment = datetime.fromtimestamp(at, UTC)
-        schedule: dict[str, Any] = {
-            "Name": job,
+        return {
+            "Name": name,
             "GroupName": self._group,
             "ScheduleExpression": f"at({moment:%Y-%m-%dT%H:%M:%S})",
             "ScheduleExpressionTimezone": "UTC",
@@ -48,19 +61,23 @@ class EventBridgeScheduler:
             "Target": {
                 "Arn": self._queue,
                 "RoleArn": self._role,
-                "Input": due(job),
+                "Input": body,
                 "RetryPolicy": RETRIES,
                 "DeadLetterConfig": {"Arn": f"{self._queue}-dlq"},
             },
         }
+
+    def _created(self, schedule: dict[str, Any]) -> bool:
+        """Create a schedule; return False if there is one of its name."""
         try:
             self._client.create_schedule(**schedule)
         except ClientError as error:
             if _code(error) != "ConflictException":
                 raise Retriable(f"scheduler: {_code(error)}") from error
-            self._replace(schedule)
+            return False
         except (sdk.ConnectionError, sdk.HTTPClientError) as error:
             raise Retriable("scheduler: no connection") from error
+        return True
 
     def cancel(self, job: str) -> None:
         try:

@@ -15,6 +15,7 @@ from shared.adapters.sqs import is_transient
 from shared.contracts import (
     addresses_secret_name,
     console_secret_name,
+    edge_secret_name,
     hooks_secret_name,
     secret_name,
     unsubscribe_secret_name,
@@ -78,6 +79,10 @@ class Secrets:
     def console(self, *, kept: float = KEPT) -> Mapping[str, str]:
         """Return what signs the console's cookies and what it signs people in by, as `get` does."""
         return self._get(console_secret_name(self._stage), "of the console", kept)
+
+    def edge(self, *, kept: float = KEPT) -> Mapping[str, str]:
+        """Return the keys of which the edge sends one with each request, as `get` does."""
+        return self._get(edge_secret_name(self._stage), "of the edge", kept)
 
     def _get(self, name: str, whose: str, kept: float) -> Mapping[str, str]:
         now = self._clock.now()

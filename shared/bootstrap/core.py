@@ -125,6 +125,8 @@ class Core:
         )
     )
     """The connections to AWS of a function that calls it without botocore."""
+    sleep = part(lambda d: steps.sleeper(d.clock) if d.is_direct else d.clock.sleep)
+    """Waits some seconds."""
     dynamo_client = part(lambda d: d.direct(direct.DYNAMODB) if d.is_direct else d.aws.client("dynamodb", CONFIG))
     secretsmanager = part(lambda d: d.direct(direct.SECRETS) if d.is_direct else d.aws.later("secretsmanager"))
     secrets = part(lambda d: secrets.Secrets(d.secretsmanager, d.settings.stage, d.clock))
@@ -133,7 +135,7 @@ class Core:
         lambda d: stored_names.KeyedNames(
             Dynamo(
                 d.dynamo_client,
-                sleep=steps.sleeper(d.clock) if d.is_direct else d.clock.sleep,
+                sleep=d.sleep,
                 audit_days=d.settings.audit_days,
                 homes=d.homes,
             ),
@@ -146,7 +148,7 @@ class Core:
     dynamo = part(
         lambda d: Dynamo(
             d.dynamo_client,
-            sleep=steps.sleeper(d.clock) if d.is_direct else d.clock.sleep,
+            sleep=d.sleep,
             audit_days=d.settings.audit_days,
             homes=d.homes,
             names=d.names,
@@ -160,11 +162,7 @@ class Core:
 
     def direct(self, service: "direct.AwsService") -> Any:
         """Return a client that takes less processor time."""
-        url, region = self.aws.endpoint(service.name)
-        sleep = steps.sleeper(self.clock)
-        return direct.DirectClient(
-            service, url, region, keys=self.aws.keys, http=self.direct_http, clock=self.clock, sleep=sleep
-        )
+        return direct.client(service, self.aws, self.direct_http, self.clock, self.sleep)
 
     # Queues
 

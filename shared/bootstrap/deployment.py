@@ -1,27 +1,31 @@
 """One deployment: the use cases, what each product adds to them, and the walks of the sweeper."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shared import contracts
 from shared.bootstrap.use_cases import UseCases
 from shared.domain.jobs.job import MAIL
 from shared.domain.jobs.states import JobState
 from shared.lazy import PartOf, lazy
+from shared.metrics import Metric, Service
 
 if TYPE_CHECKING:
+    from shared.adapters import metrics as told
     from shared.adapters.dynamo.accounts import seals as sealed
     from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.s3 import blobs
     from shared.adapters.s3 import copies as copying
     from shared.bootstrap import digesting, hooking, mailing, noticing, sending
+    from shared.engine import minutes
     from shared.engine import walks as walking
     from shared.engine.lists import uploading
     from shared.engine.notices import take
     from shared.engine.outcome import fold
     from shared.engine.reports import archive, sealing
-    from shared.engine.sweeper import dropped
+    from shared.engine.sweeper import dropped, overdue
     from shared.engine.walks import beginning, doubts, jobs, unlisted
 else:
+    (told,) = lazy("shared.adapters", "metrics")
     blobs, copying = lazy("shared.adapters.s3", "blobs", "copies")
     (sealed,) = lazy("shared.adapters.dynamo.accounts", "seals")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
@@ -30,10 +34,12 @@ else:
     fold, take = lazy("shared.engine", "outcome.fold", "notices.take")
     uploading, walking = lazy("shared.engine", "lists.uploading", "walks")
     archive, dropped = lazy("shared.engine", "reports.archive", "sweeper.dropped")
+    minutes, overdue = lazy("shared.engine", "minutes", "sweeper.overdue")
     (sealing,) = lazy("shared.engine.reports", "sealing")
     beginning, doubts, jobs, unlisted = lazy("shared.engine.walks", "beginning", "doubts", "jobs", "unlisted")
 
 part = PartOf["Deployment"]()
+_OVERDUE: Final = {contracts.DueKind.DIGESTS: (Service.DIGEST, Metric.DIGESTS_OVERDUE)}
 
 
 class Deployment(UseCases):
@@ -92,12 +98,34 @@ class Deployment(UseCases):
             walking.simple("lists", 5, uploading.Reminder(self.uploads, self.ingest_queue, self.clock).walk),
             walking.Walk("doubts", 10, doubts.Doubts(self.records, self.ledgers, self.clock, self.asking).looks),
         ]
+        if contracts.ENV_DUE_QUEUE_URL in self.env:
+            walks.append(walking.simple("overdue", 5, self.overdue.walk))
         walks.append(walking.simple("search", 5, self.search_beginning.walk))
         walks.append(walking.simple("seals", 5, self.sealer.walk))
         if self.archive_after is not None:
             archiver = archive.Archiver(self.records, self.exports, self.export_queue, self.clock, self.archive_after)
             walks.append(walking.simple("archive", 10, archiver.walk))
         return walks
+
+    relay = part(
+        lambda d: minutes.MinuteRelay(
+            wake={contracts.DueKind.DIGESTS: lambda minute: d.digesting.queue.send([minute.dumps()])},
+            queue=d.due_queue,
+            clock=d.clock,
+        )
+    )
+    """Wakes the functions of what is due in a minute."""
+    overdue = part(
+        lambda d: overdue.OverdueWork(
+            looks={contracts.DueKind.DIGESTS: d.digesting.overdue.found}, queue=d.due_queue, tell=d.tell_overdue
+        )
+    )
+    """Finds what no schedule has announced."""
+
+    def tell_overdue(self, kind: contracts.DueKind) -> None:
+        """Report that something of a kind is overdue."""
+        service, metric = _OVERDUE[kind]
+        told.tell(self.settings.stage, service, {metric: 1})
 
     search_beginning = part(lambda d: beginning.SearchBeginning(d.search_pages, d.bookmarks, d.clock))
     """Notes since when all jobs come into pages that searches read."""

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.digests import jobs
     from shared.adapters.dynamo.digests import pages as listed
     from shared.engine import walks as walking
-    from shared.engine.digests import clean, close, hints, make, service
+    from shared.engine.digests import clean, close, hints, make, overdue, service
 else:
     jobs, listed = lazy("shared.adapters.dynamo.digests", "jobs", "pages")
     (walking,) = lazy("shared.engine", "walks")
-    clean, close, service, hints, make = lazy("shared.engine.digests", "clean", "close", "service", "hints", "make")
+    clean, close, service, hints = lazy("shared.engine.digests", "clean", "close", "service", "hints")
+    make, overdue = lazy("shared.engine.digests", "make", "overdue")
 
 part = PartOf["Digesting"]()
 
@@ -54,6 +55,8 @@ class Digesting(Room):
     )
     hints = part(lambda r: hints.QueuedHints(r.queue, r.deployment.clock))
     """Messages to the digest function."""
+    overdue = part(lambda r: overdue.OverdueWindows(r.keeping, r.deployment.clock))
+    """Tells whether the digest function has work that no hint has brought."""
     service = part(lambda r: service.WindowService(windows=r.windows, hints=r.hints, clock=r.deployment.clock))
     """Closes and discards windows for their owners."""
     maker = part(

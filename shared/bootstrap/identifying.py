@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.config import Config
-
-from shared.adapters.aws import Aws
+from shared.adapters.aws import Aws, ClientOptions
 from shared.adapters.dynamo.accounts.made_identities import DynamoOwnedIdentities
 from shared.adapters.dynamo.client import Dynamo
 from shared.contracts import Settings
@@ -19,7 +17,11 @@ if TYPE_CHECKING:
 else:
     (registry,) = lazy("shared.providers", "registry")
 
-CONFIG: Final = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 2})
+CONFIG: Final[ClientOptions] = {
+    "connect_timeout": 2,
+    "read_timeout": 3,
+    "retries": {"mode": "standard", "total_max_attempts": 2},
+}
 """A client waits for the answer, and a provider may take one such call a second."""
 
 
@@ -33,7 +35,7 @@ def service(settings: Settings, aws: Aws, dynamo: Dynamo, table: str, clock: Clo
     signing = []
     for credential in settings.credentials:
         if needs_of(credential.provider).identities:
-            region = credential.region or aws.session.get_config_variable("region") or ""
+            region = credential.region or aws.region
             place = (credential.provider, region)
             known[place] = known.get(place) or _identities(aws, *place)
             signing.append(Signing(credential, known[place]))
@@ -44,6 +46,6 @@ def _identities(aws: Aws, provider: str, region: str) -> "DomainIdentities":
     """Return a provider's domains in a region."""
 
     def later(service: str, where: str) -> Any:
-        return aws.later(service, CONFIG.merge(Config(region_name=where)))
+        return aws.later(service, {**CONFIG, "region_name": where})
 
     return registry.identities(provider)(later, region)

@@ -163,7 +163,7 @@ class SendingLane:
     def _account(self) -> "registry.AwsAccount":
         """Return the function's own account."""
         aws = self.deployment.aws
-        return registry.AwsAccount(aws.session.get_config_variable("region") or "", aws.keys)
+        return registry.AwsAccount(aws.region, aws.keys)
 
     def _relay(self) -> "relay.SmtpClient":
         if self._smtp is None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shared.adapters.dynamo.notices import inboxes, notifiers
     from shared.adapters.dynamo.searching import search_pages
     from shared.adapters.s3 import files, multipart
-    from shared.engine import pool
+    from shared.engine import minutes, pool
     from shared.engine.intake import accept, schedules
     from shared.engine.jobs import campaign_queue, control, plan, rescheduling, retry, wake
     from shared.engine.lists import ingest, uploading
@@ -39,7 +39,7 @@ else:
     (search_pages,) = lazy("shared.adapters.dynamo.searching", "search_pages")
     inboxes, notifiers = lazy("shared.adapters.dynamo.notices", "inboxes", "notifiers")
     files, multipart = lazy("shared.adapters.s3", "files", "multipart")
-    (pool,) = lazy("shared.engine", "pool")
+    minutes, pool = lazy("shared.engine", "minutes", "pool")
     accept, schedules = lazy("shared.engine.intake", "accept", "schedules")
     control, plan = lazy("shared.engine.jobs", "control", "plan")
     campaign_queue, rescheduling = lazy("shared.engine.jobs", "campaign_queue", "rescheduling")
@@ -132,6 +132,8 @@ class UseCases(Core):
             role=d.env[contracts.ENV_SCHEDULER_ROLE_ARN],
         )
     )
+    minutes = part(lambda d: minutes.MinuteAnnouncer(scheduler=d.scheduler, queue=d.due_queue, clock=d.clock))
+    """Announces minutes in which something is due."""
     schedules = part(
         lambda d: schedules.Schedules(
             records=d.records,

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields
+from enum import StrEnum
 from typing import Final
 
 from shared.contracts.settings import known_fields
@@ -52,6 +53,56 @@ def load_due(body: str) -> str:
 
 LOOK: Final = '{"look":"leases"}'
 """The body of a message that has leases of dead workers looked for; it comes by the queue of jobs that are due."""
+
+
+LAST_S: Final = 1 << 33
+"""Unix seconds beyond every moment that is announced."""
+
+
+class DueKind(StrEnum):
+    """Kinds of work that schedules announce, besides jobs; a part of the schedule's name."""
+
+    DIGESTS = "digests"
+
+
+@dataclass(frozen=True, slots=True)
+class DueMinute:
+    """A minute in which something of a kind is due; a hint, like a pointer. Travels through the queue of due jobs.
+
+    Attributes:
+        kind: what is due.
+        at: the minute's begin, Unix seconds; 0: something is overdue, whenever that was.
+    """
+
+    kind: DueKind
+    at: int = 0
+
+    @property
+    def name(self) -> str:
+        """Return the name of its schedule, which only this minute has."""
+        return f"{self.kind}-{self.at}"
+
+    def dumps(self) -> str:
+        """Return the body of a message."""
+        return json.dumps({"minute": {"kind": self.kind, "at": self.at}}, separators=(",", ":"))
+
+    @classmethod
+    def loads(cls, body: str) -> "DueMinute | None":
+        """Read what `dumps` wrote.
+
+        Returns:
+            None for a message of another kind.
+
+        Raises:
+            ValueError, KeyError, TypeError: it is none of ours.
+        """
+        raw = json.loads(body)
+        if not (isinstance(raw, dict) and "minute" in raw):
+            return None
+        kind, at = raw["minute"]["kind"], raw["minute"]["at"]
+        if type(at) is not int or not 0 <= at < LAST_S:
+            raise TypeError("not a minute")
+        return cls(DueKind(kind), at)
 
 
 @dataclass(frozen=True, slots=True)

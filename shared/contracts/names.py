@@ -38,6 +38,10 @@ ENV_PEOPLE_TABLE: Final = "POSTHASTE_PEOPLE_TABLE"
 """The console's users, memberships and sessions."""
 ENV_JOIN_FUNCTION: Final = "POSTHASTE_JOIN_FUNCTION"
 """The function that makes people's first accounts; without it they have to be invited."""
+ENV_EDGE: Final = "POSTHASTE_EDGE"
+"""`closed` if requests come only by the edge, `open` if also by API Gateway's own address. Empty: there is no edge."""
+EDGE_CLOSED: Final = "closed"
+EDGE_OPEN: Final = "open"
 ENV_BUTTONS_FUNCTION: Final = "POSTHASTE_BUTTONS_FUNCTION"
 """The function that does what operators press in the console; without it the console shows their commands."""
 ENV_SWEEP_FUNCTION: Final = "POSTHASTE_SWEEP_FUNCTION"
@@ -46,7 +50,10 @@ ENV_GATHER_FUNCTION: Final = "POSTHASTE_GATHER_FUNCTION"
 ENV_LOOPBACK: Final = "POSTHASTE_LOOPBACK"
 """Set on the local cloud only, where webhooks may be posted to this machine."""
 ENV_DIRECT: Final = "POSTHASTE_DIRECT"
-"""Set for functions that call DynamoDB without botocore: those that make many calls a second."""
+"""Set for functions: they call DynamoDB, SQS and Secrets Manager without botocore."""
+ENV_CELLS: Final = "POSTHASTE_CELLS"
+"""Of the router: name → base address of each cell, JSON."""
+ENV_ROUTES_TABLE: Final = "POSTHASTE_ROUTES_TABLE"
 ENV_LEASE_MARGIN: Final = "POSTHASTE_LEASE_MARGIN"
 """Seconds between a sender's deadline and the end of its lease."""
 
@@ -95,6 +102,8 @@ MICRO: Final = 1_000_000
 """Prices are whole millionths of the deployment's unit of money."""
 AUDIT_DAYS: Final = 400
 """For how long an entry of the audit log is kept, unless cdk.json says so."""
+UPLOADS_DAYS: Final = 7
+"""For how many days an uploaded file is kept by default."""
 MIN_JOBS_DAYS: Final = 30
 """The fewest days that a job is kept, under any settings: it may wait, be retried and receive feedback."""
 FEEDBACK_TIMEOUT: Final = 72 * 3600
@@ -191,11 +200,14 @@ INBOX_PREFIX: Final = "inbox/"
 """Begins the names of files with payloads of notifiers that do not fit their items."""
 POST_PREFIX: Final = "W#"
 """Begins the partitions of `ops` in which the webhook function remembers posts, and the only ones it writes."""
+EDGE_HEADER: Final = "X-Posthaste-Edge"
+"""The header with which the edge proves that a request came by it."""
 CONSOLE_PATHS: Final = ("/console", "/console/{proxy+}")
 """The paths of the console's pages."""
 OPERATE_PATH: Final = "/operate/{proxy+}"
 """The paths of operators, whom IAM authorises."""
 WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
+CALLER_PATH: Final = "/cells/callers/{digest}"
 
 
 def prefix(stage: str) -> str:
@@ -320,6 +332,11 @@ def unsubscribe_secret_name(stage: str) -> str:
 def addresses_secret_name(stage: str) -> str:
     """Return the Secrets Manager name of what hashes of addresses are keyed by: as `unsubscribe_secret_name`."""
     return f"{prefix(stage)}/addresses"
+
+
+def edge_secret_name(stage: str) -> str:
+    """Return the Secrets Manager name of what the edge sends with each request: keys by any name, all of them valid."""
+    return f"{prefix(stage)}/edge"
 
 
 def configuration_set_name(stage: str, credential_id: str) -> str:

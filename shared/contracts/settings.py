@@ -16,6 +16,7 @@ from shared.contracts.names import (
     TEAM_ENDING,
     TEST_CREDENTIAL,
     TEST_RATE,
+    UPLOADS_DAYS,
 )
 from shared.contracts.quotas import CredentialQuota, WhenFull
 from shared.frozen import dataclass
@@ -153,6 +154,8 @@ class Settings:
     """For how long copies of sealed audit logs are locked; 0: none are made."""
     archive_days: int = 0
     """For how long the archive of a job is kept; 0: none is made."""
+    uploads_days: int = UPLOADS_DAYS
+    """For how many days an uploaded file is kept."""
     max_key_days: int = 0
     """For how many days a new API key is valid at the most; 0: for ever."""
     routing: dict[str, str] = field(default_factory=dict)
@@ -161,6 +164,8 @@ class Settings:
     """Whether a new small job's ledger is in an item of its own, where older versions look for it."""
     webhooks_at_once: int = 0
     """Posts of providers that are served at once, also by an address of their own; 0: no bound, and no such address."""
+    more_reserved: int = 0
+    """Executions that functions reserve beside lanes and webhooks to accounts."""
     writes_most: int = 0
     """Write units a second of the table `records` at the most; 0: as many as DynamoDB's quota allows."""
     limits: dict[str, int] = field(default_factory=dict)
@@ -214,15 +219,17 @@ class Settings:
         """Return the bounds of posts and of the table that are set."""
         return {
             **({"webhooks_at_once": self.webhooks_at_once} if self.webhooks_at_once else {}),
+            **({"more_reserved": self.more_reserved} if self.more_reserved else {}),
             **({"writes_most": self.writes_most} if self.writes_most else {}),
         }
 
     def _retention(self) -> dict[str, int]:
-        """Return the days of audit logs and archives that are set."""
+        """Return the days of audit logs, archives and uploads that are set."""
         return {
             **({"audit_days": self.audit_days} if self.audit_days != AUDIT_DAYS else {}),
             **({"audit_lock_days": self.audit_lock_days} if self.audit_lock_days else {}),
             **({"archive_days": self.archive_days} if self.archive_days else {}),
+            **({"uploads_days": self.uploads_days} if self.uploads_days != UPLOADS_DAYS else {}),
         }
 
     def _spending(self) -> dict[str, Any]:

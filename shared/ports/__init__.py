@@ -27,8 +27,17 @@ from shared.ports.campaigns import (
     Templates,
     Uploads,
 )
+from shared.ports.cells import CellRoutes
 from shared.ports.common import After, Clock, Limit, MalformedSecret, Retriable, Sleep
-from shared.ports.digests import DigestHints, DigestJobs, DigestPolicies, WindowPages, WindowRetention, Windows
+from shared.ports.digests import (
+    DigestHints,
+    DigestJobs,
+    DigestPolicies,
+    NewWindowHints,
+    WindowPages,
+    WindowRetention,
+    Windows,
+)
 from shared.ports.exports import Exports, Multipart
 from shared.ports.hooks.announcements import Announcements
 from shared.ports.hooks.deliveries import (
@@ -96,7 +105,7 @@ from shared.ports.records import (
     Replay,
     Stored,
 )
-from shared.ports.schedules import Agenda, Scheduler
+from shared.ports.schedules import Agenda, DueMinutes, Scheduler
 from shared.ports.seals import Seals
 from shared.ports.searching import SearchPages
 from shared.ports.sending import Bookmarks, Breakers, Hints, Holds, Lane, Lanes, Links, Pacer, Queue, Report, Reports

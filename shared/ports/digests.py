@@ -81,6 +81,14 @@ class WindowRetention(Protocol):
     def due(self, shard: int, now: Millis) -> Iterable[str]:
         """Walk the ids of a shard's windows that are not processed and due by now, the oldest first: a hint."""
 
+    def ending(self, shard: int, since: Millis, until: Millis) -> Iterable[tuple[str, Millis]]:
+        """Walk the ids of a shard's windows that are not processed, with when each is due, of a stretch of time.
+
+        Args:
+            shard: as of `due`, from 0.
+            until: a window that is due then is not one of them.
+        """
+
     def over(self, shard: int, now: Millis) -> Iterable[str]:
         """Walk the ids of a shard's processed and cancelled windows that are due by now, the oldest first: a hint."""
 
@@ -178,3 +186,13 @@ class DigestHints(Protocol):
         Args:
             at: Unix milliseconds; past: at once.
         """
+
+    def all(self, found: Iterable[tuple[str, Millis]]) -> int:
+        """Do the same for windows, each with its moment, and return how many they are."""
+
+
+class NewWindowHints(DigestHints, Protocol):
+    """Wakes the function that makes digests, also for windows that open."""
+
+    def opened(self, window_id: str, at: Millis) -> None:
+        """Have a stored window looked at when it ends."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from shared.contracts import DueKind
 from shared.domain.times import Millis
 from shared.ports.common import After, Limit
 
@@ -21,11 +22,32 @@ class Scheduler(Protocol):
             Retriable: possibly nothing was set; the job starts all the same.
         """
 
+    def set_once(self, name: str, at: int, body: str) -> None:
+        """Have a message sent at a time; if something of that name was set before, nothing changes.
+
+        Args:
+            at: Unix seconds.
+
+        Raises:
+            Retriable: possibly nothing was set.
+        """
+
     def cancel(self, job: str) -> None:
         """Take back what was set for a job; nothing happens if nothing is set.
 
         Raises:
             Retriable: it may still be there; it changes nothing when it comes.
+        """
+
+
+class DueMinutes(Protocol):
+    """Has functions woken in the minutes in which something is due. A hint: what is stored decides."""
+
+    def announce(self, kind: DueKind, at: Millis) -> bool:
+        """Have the function of a kind woken for a moment, after what is due then was stored.
+
+        Returns:
+            False: it may not be woken then, and the sweeper's next run wakes it.
         """
 
 

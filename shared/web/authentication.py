@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from shared.domain.access.networks import allows
-from shared.domain.access.proofs import ACCESS, ACCESS_USE, AccessToken, Proof
+from shared.domain.access.proofs import ACCESS, ACCESS_USE, AccessToken, Proof, sealed_of
 from shared.domain.accounts import ApiKey, Excess, KeyRefusal, Limited, Scope, Taker, id_of_key, is_key_text, key_digest
 from shared.domain.notices.notifier import Notifier
 from shared.frozen import dataclass
@@ -84,6 +84,9 @@ class NotifierLogins(Protocol):
 
     def find(self, name: str, password: str) -> Notifier | None:
         """Return the notifier of that name and password; None if it may not call."""
+
+    def knows(self, name: str, digest: str) -> bool:
+        """Tell whether a notifier of that name has a password with a SHA-256, hex, also if it may not call now."""
 
     def note_call(self, name: str, *, status: bool) -> None:
         """Note that a notifier calls. `status`: whether it asks for the results of its notices."""
@@ -215,7 +218,7 @@ def _token(text: str, keeper: Doorkeeper) -> AccessToken:
     Raises:
         KeyRefused: unauthorized, token_expired.
     """
-    opened = keeper.links.unseal(ACCESS_USE, text.removeprefix(ACCESS))
+    opened = keeper.links.unseal(ACCESS_USE, sealed_of(text))
     if opened is None:
         raise KeyRefused("unauthorized", headers=INVALID)
     token = AccessToken.unpack(opened)

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 
 from shared.frozen import dataclass
 from shared.headers import SAFE
+from shared.web.access.edge import Edge
 from shared.web.problems import Problem
 
 MAX_BODY: Final = 5 * 1024 * 1024
@@ -105,6 +106,14 @@ def read(event: Mapping[str, Any], request_id: str) -> Request:
         path=path.replace("%25", "%"),
         raw_query=event.get("rawQueryString") or "",
     )
+
+
+def arrived(edge: Edge, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an event that came by the edge, as its client sent it. Problem `address_closed`: it did not."""
+    found = edge.passed(event)
+    if found is None:
+        raise Problem("address_closed")
+    return found
 
 
 def _cookies(event: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, str]:

@@ -35,6 +35,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "signature_invalid": (401, "The signature of the request does not hold (RFC 9421)."),
     "unsupported_grant_type": (400, "Send grant_type=client_credentials: there is no other grant."),
     "invalid_scope": (400, "The API key does not have each of these scopes, or there is no such scope."),
+    "address_closed": (403, "This address of the service is closed. Use the public one."),
     "network_not_allowed": (403, "The API key may not be used from this address. An operator sets its networks."),
     "missing_scope": (403, "The API key does not have the scope that this call needs."),
     "live_key_needed": (
@@ -66,6 +67,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "upload_missing": (409, "The file is missing. Upload it to the URL of the upload, then complete the upload."),
     "etag_mismatch": (409, "The uploaded file changed. Upload it again."),
     "in_flight": (409, "The destination no longer waits. It is being sent, or has ended."),
+    "file_deleted": (409, "The list's file is no longer kept. Upload the list again."),
     "already_sent": (409, "The list has been sent already."),
     "too_many_lists": (409, "A campaign sends at most 100 lists."),
     "closed": (409, "The window is not open. You can cancel an open one, and close one that is not cancelled."),
@@ -108,6 +110,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     ),
     "too_large": (413, "The body is larger than 5 MB."),
     "unsupported_media_type": (415, "Send the body as application/json."),
+    "account_moved": (421, "The account is in another cell. Send the request to that cell, or to the router."),
     "validation_failed": (422, "The request is well formed, but some of its fields are not valid."),
     "from_not_allowed": (
         422,
@@ -155,8 +158,14 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "internal_error": (500, "An unexpected error occurred. If this continues, report the `request_id`."),
     "dns_unanswered": (503, "DNS did not answer. Repeat the call."),
     "try_again": (503, "The call could not be completed. Repeat it with the same Idempotency-Key."),
+    "account_moving": (503, "The account is on its way to another cell. Repeat the call after Retry-After."),
+    "cell_unavailable": (503, "The account's cell does not answer. Nothing was done. Repeat the call."),
+    "cell_answer_lost": (504, "The cell gave no whole answer. Repeat the call with the same Idempotency-Key."),
 }
 """Code → (status, detail where the place of the error knows nothing better)."""
+MISDIRECTED: Final = 421
+"""The status of a request to a cell that its account has left, which has done nothing (RFC 9110 15.5.20)."""
+MOVED: Final = "account_moved"
 AFTER: Final[Mapping[str, int]] = {"too_many_uploads": 30}
 """Code → Retry-After, seconds, where the place of the error knows nothing better."""
 FIELDS: Final[Mapping[str, str]] = {

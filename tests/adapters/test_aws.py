@@ -1,15 +1,16 @@
 """Clients from botocore alone: the same calls, made when they are needed."""
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
-from botocore.config import Config
 from moto import mock_aws
 
 from shared.adapters.aws import Aws
+from shared.sigv4 import AwsKeys
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_a_later_client_is_made_once_and_only_when_used(aws: Aws, monkeypatch: p
     made: list[str] = []
     create = aws.client
 
-    def counting(service: str, config: object = None) -> object:
+    def counting(service: str, _options: object) -> object:
         made.append(service)
         return create(service)
 
@@ -59,7 +60,7 @@ class Answer(AWSResponse):
 
 
 def test_a_client_keeps_its_settings_and_sends_its_user_agent(aws: Aws) -> None:
-    client = aws.client("sqs", Config(connect_timeout=7))
+    client = aws.client("sqs", {"connect_timeout": 7})
     said: list[Any] = []
 
     def answer(request: AWSPreparedRequest, **_: object) -> AWSResponse:
@@ -94,6 +95,69 @@ def test_an_endpoint_is_that_of_a_client(
         monkeypatch.setenv(name, value)
     meta = Aws().client(service).meta
     assert Aws().endpoint(service) == (meta.endpoint_url, meta.region_name)
+
+
+FILE = """
+[default]
+region = sa-east-1
+services = near
+aws_access_key_id = FILED
+aws_secret_access_key = f
+[services near]
+sqs =
+  endpoint_url = http://127.0.0.1:9324
+[profile other]
+region = us-west-2
+"""
+
+
+@pytest.mark.parametrize("service", ["dynamodb", "sqs"])
+@pytest.mark.parametrize("where", ["home", "variable"])
+@pytest.mark.parametrize("profile", ["", "other"])
+def test_an_endpoint_of_a_file_is_that_of_a_client(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, where: str, profile: str, service: str
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / ".aws" / "config"
+    file.parent.mkdir()
+    file.write_text(FILE, encoding="utf-8")
+    if where == "variable":
+        file = file.rename(tmp_path / "elsewhere")
+        monkeypatch.setenv("AWS_CONFIG_FILE", str(file))
+    if profile:
+        monkeypatch.setenv("AWS_PROFILE", profile)
+    meta = Aws().client(service).meta
+    assert Aws().endpoint(service) == (meta.endpoint_url, meta.region_name)
+    assert Aws().region == meta.region_name == ("us-west-2" if profile else "sa-east-1")
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"AWS_SESSION_TOKEN": "t"},
+        {"AWS_SECURITY_TOKEN": "older", "AWS_SESSION_TOKEN": "t"},
+        {"AWS_CREDENTIAL_EXPIRATION": "2099-01-01T00:00:00Z", "AWS_SESSION_TOKEN": "t"},
+    ],
+)
+def test_keys_are_those_of_botocore(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    for name, value in {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s", **variables}.items():
+        monkeypatch.setenv(name, value)
+    found = Aws().session.get_credentials()
+    assert found is not None
+    assert Aws().keys() == AwsKeys(found.access_key, found.secret_key, found.token or "")
+
+
+def test_keys_are_looked_for_where_botocore_looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Aws().keys() is None
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws" / "config").write_text(FILE, encoding="utf-8")
+    assert Aws().keys() == AwsKeys("FILED", "f")
 
 
 def test_a_usual_endpoint_takes_no_client(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:

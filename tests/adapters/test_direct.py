@@ -1,6 +1,7 @@
 """AWS without botocore: the same requests, answers and errors, and a lost answer is no loss."""
 
 import json
+import re
 import time
 import zlib
 from base64 import b64encode
@@ -14,6 +15,8 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError, HTTPClientError, NoCredentialsError
 
+from infra.building import bundling
+from infra.settings import ROOT
 from shared.adapters.clock import SystemClock
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, answered_at
 from shared.adapters.http import direct
@@ -131,6 +134,9 @@ OTHERS: list[tuple[AwsService, Callable[[Any], Any]]] = [
     (SQS, lambda c: c.receive_message(QueueUrl=QUEUE, AttributeNames=["ApproximateReceiveCount"], WaitTimeSeconds=0)),
     (SQS, lambda c: c.delete_message_batch(QueueUrl=QUEUE, Entries=[{"Id": "0", "ReceiptHandle": "r"}])),
     (SQS, lambda c: c.change_message_visibility(QueueUrl=QUEUE, ReceiptHandle="r", VisibilityTimeout=9)),
+    (DYNAMODB, lambda c: c.describe_table(TableName="t")),
+    (SQS, lambda c: c.delete_message(QueueUrl=QUEUE, ReceiptHandle="r")),
+    (SQS, lambda c: c.change_message_visibility_batch(QueueUrl=QUEUE, Entries=[{"Id": "0", "ReceiptHandle": "r"}])),
     (SQS, lambda c: c.get_queue_attributes(QueueUrl=QUEUE, AttributeNames=["ApproximateNumberOfMessages"])),
     (SECRETS, lambda c: c.get_secret_value(SecretId="s")),
 ]
@@ -247,6 +253,21 @@ def test_a_fault_of_ours_is_not_asked_again() -> None:
     with pytest.raises(ClientError, match="InvalidParameterValue"):
         client(far, service=SQS).receive_message(QueueUrl=QUEUE)
     assert len(far.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("service", "where", "calls"),
+    [
+        (DYNAMODB, "*/**/*.py", r'\.call\(\s*"([a-z_]+)"'),
+        (SQS, "*/**/*.py", r"\b_?sqs\.([a-z_]+)\("),
+        (SQS, "shared/adapters/sqs.py", r"\bself\._client\.([a-z_]+)\("),
+    ],
+)
+def test_a_client_has_each_method_that_the_code_calls(service: AwsService, where: str, calls: str) -> None:
+    files = [f for f in ROOT.glob(where) if f.relative_to(ROOT).parts[0] in bundling.PACKAGES]
+    called = {name for file in files for name in re.findall(calls, file.read_text("utf-8"))}
+    assert called
+    assert called <= set(service.methods)
 
 
 @pytest.mark.parametrize("stepping", [False, True])

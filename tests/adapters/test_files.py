@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import boto3
 import pytest
 import requests
+from botocore.config import Config
 from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.response import StreamingBody
 
@@ -25,7 +26,7 @@ DATA = bytes(range(256)) * 40
 def bucket() -> Iterator[Any]:
     os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "testing"
     with mock_aws():
-        client = boto3.client("s3", region_name="eu-west-1", config=CONFIG)
+        client = boto3.client("s3", region_name="eu-west-1", config=Config(**CONFIG))
         client.create_bucket(Bucket="bucket", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
         yield client
 

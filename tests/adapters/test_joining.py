@@ -8,6 +8,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError, ReadTimeoutError
 from botocore.stub import Stubber
 
@@ -25,7 +26,7 @@ MADE = FirstAccount("acc_0123456789ab", "a" * 16, 1000)
 @pytest.fixture
 def stubbed() -> tuple[JoinFunction, Stubber]:
     client = boto3.client(
-        "lambda", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x", config=CONFIG
+        "lambda", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x", config=Config(**CONFIG)
     )
     return JoinFunction(client, ARN), Stubber(client)
 
@@ -61,7 +62,11 @@ def test_a_failure_may_be_repeated(stubbed: tuple[JoinFunction, Stubber], monkey
 def test_a_button_is_pressed_once_whatever_comes_of_it() -> None:
     """A repeat by the client could make a second account."""
     client = boto3.client(
-        "lambda", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x", config=BUTTONS_CONFIG
+        "lambda",
+        region_name="us-east-1",
+        aws_access_key_id="x",
+        aws_secret_access_key="x",
+        config=Config(**BUTTONS_CONFIG),
     )
     function, stub = ButtonsFunction(client, ARN), Stubber(client)
     event = {"session": "s", "method": "POST", "path": "/keys/create", "body": {"account": "a"}}

@@ -6,6 +6,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from shared.adapters.s3.files import CONFIG
@@ -21,7 +22,7 @@ DATA = b"From: a@b.example\r\n\r\n"
 def files() -> Iterator[S3MailFiles]:
     os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "testing"
     with mock_aws():
-        client: Any = boto3.client("s3", region_name="eu-west-1", config=CONFIG)
+        client: Any = boto3.client("s3", region_name="eu-west-1", config=Config(**CONFIG))
         client.create_bucket(Bucket="bucket", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
         yield S3MailFiles(lambda: client, "bucket", FakeClock())
 

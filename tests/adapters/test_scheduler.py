@@ -5,6 +5,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.stub import Stubber
 
@@ -15,7 +16,7 @@ from shared.ports import Retriable
 @pytest.fixture
 def client() -> Any:
     session = boto3.Session("testing", "testing", region_name="us-east-1")
-    return session.client("scheduler", config=CONFIG)
+    return session.client("scheduler", config=Config(**CONFIG))
 
 
 @pytest.fixture
@@ -36,6 +37,9 @@ def test_whatever_keeps_a_schedule_from_being_set_may_be_left_to_the_sweeper(
     stub.add_client_error("create_schedule", code)
     with pytest.raises(Retriable, match=code):
         scheduler(client).set("job", 1_790_000_000)
+    stub.add_client_error("create_schedule", code)
+    with pytest.raises(Retriable, match=code):
+        scheduler(client).set_once("digests-1", 1_790_000_000, "{}")
     stub.add_client_error("delete_schedule", code)
     with pytest.raises(Retriable, match=code):
         scheduler(client).cancel("job")

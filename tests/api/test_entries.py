@@ -84,6 +84,12 @@ def _draft(act: Act, body: Any = None) -> Prepared:
     return deed
 
 
+def _kept(api: Api) -> Deed:
+    name, other = api.campaign(), api.campaign()
+    api.listed(other, {"recipient": "ann@example.org", "name": "Ann"})
+    return Deed(Act.LIST_ADDED, name, {"id": name}, {"list_of": other})
+
+
 def _completed(api: Api) -> Deed:
     name = api.campaign()
     upload = api.call("POST", f"/campaigns/{name}/uploads", {}).json["upload_id"]
@@ -271,6 +277,7 @@ DEEDS: Final[Mapping[str, Prepared]] = {
     "completeUpload": _completed,
     "deleteUpload": _withdrawn,
     "putRecipients": _draft(Act.LIST_ADDED),
+    "useList": _kept,
     "testCampaign": _draft(Act.CAMPAIGN_TESTED, TRIAL),
     "sendCampaign": _ready,
     "stopCampaign": _campaign(Act.JOB_STOPPED, stopped=False),

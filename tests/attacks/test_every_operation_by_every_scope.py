@@ -21,7 +21,9 @@ AREAS: Final[Mapping[str, str]] = {
     "getCampaignStats": "stats approve",
     "getNotifierStats": "stats",
     "listCredentials": "stats",
-    **dict.fromkeys(("createUpload", "completeUpload", "getUpload", "deleteUpload", "putRecipients"), "recipients"),
+    **dict.fromkeys(
+        ("createUpload", "completeUpload", "getUpload", "deleteUpload", "putRecipients", "useList"), "recipients"
+    ),
     **dict.fromkeys(("listGuests", "getGuest", "putGuest", "deleteGuest"), "recipients"),
     **dict.fromkeys(("listSuppressions", "getSuppression", "putSuppression", "deleteSuppression"), "suppressions"),
     **dict.fromkeys(("listBouncesAsSendGrid", "deleteBounceAsSendGrid"), "suppressions"),

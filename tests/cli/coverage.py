@@ -37,6 +37,7 @@ COVERED: Final[dict[str, tuple[str, ...] | str]] = {
     "getUpload": ("campaign", "run"),
     "deleteUpload": ("campaign", "delete"),
     "putRecipients": "`campaign run` uploads a file of any size",
+    "useList": ("campaign", "run", "--list-of", "LISTED", "--stored-template", "TEMPLATE", "--yes"),
     "previewCampaign": ("campaign", "preview"),
     "testCampaign": ("campaign", "test"),
     "sendCampaign": ("campaign", "send"),

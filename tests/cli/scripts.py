@@ -105,6 +105,8 @@ def listed(state: str, status: int = 200, **more: Any) -> Answer:
         "hidden_rows": 0,
         "skipped": {},
         "columns": [],
+        "header_row": None,
+        "recipient_column": None,
         "code": None,
         "detail": None,
         "missing": [],

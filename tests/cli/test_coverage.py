@@ -41,7 +41,9 @@ def test_a_command_with_options_calls_its_operation(
     words: tuple[str, ...],
 ) -> None:
     command = command_of(words)
-    options = [case.template() if word == "TEMPLATE" else word for word in words[len(command) :]]
-    done = run(*command, *(() if "--mine" in options else COMMANDS[command](case)), *options)
+    made = {"TEMPLATE": case.template, "LISTED": case.campaign}
+    options = [made[word]() if word in made else word for word in words[len(command) :]]
+    whole = {"--mine", "--list-of"} & {*options}
+    done = run(*command, *(() if whole else COMMANDS[command](case)), *options)
     assert done.code == 0, done.err
     assert name in operations(case.real.called)

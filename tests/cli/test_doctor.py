@@ -30,7 +30,7 @@ SETTINGS = Settings("blue", (SES,), {"email": ("ses-main",)}, public_url="https:
 TOPIC = f"arn:aws:sns:{REGION}:123456789012:posthaste-blue-ses"
 QUEUE = f"arn:aws:sqs:{REGION}:123456789012:posthaste-blue-feedback"
 KEYED = NamesState(1, 1, 5, NameKeys(("k" * 64,)).checks)
-OWN = ("names", "first accounts", "stack", "address", "webhooks", "dead letters", "breakers", "switches")
+OWN = ("names", "first accounts", "stack", "address", "webhooks", "edge", "dead letters", "breakers", "switches")
 """Asked elsewhere: by the deployed test, on stores, over HTTP."""
 
 
@@ -403,11 +403,48 @@ def test_an_address_of_providers_posts_that_is_not_deployed_is_a_warning(
     )
 
 
+@pytest.mark.parametrize(
+    ("public", "beside", "level", "says"),
+    [
+        ({"X-Amz-Cf-Id": "x"}, Answer({"code": "address_closed"}, 403), Level.OK, "nothing answers beside it"),
+        ({"X-Amz-Cf-Id": "x"}, Answer({"message": "Forbidden"}, 403), Level.OK, "nothing answers beside it"),
+        ({"X-Amz-Cf-Id": "x"}, Answer(drop=True), Level.OK, "nothing answers beside it"),
+        ({"X-Amz-Cf-Id": "x"}, Answer({"ok": True}), Level.WARNING, "firewall can be passed by"),
+        ({}, Answer({"ok": True}), Level.WARNING, "its firewall sees none"),
+        ({}, Answer({"code": "address_closed"}, 403), Level.ERROR, "requests are refused"),
+    ],
+)
+def test_the_edge_is_asked_by_its_name_and_beside_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, public: dict[str, str], beside: Answer, level: Level, says: str
+) -> None:
+    (check,) = (x for x in CHECKS if x.name == "edge")
+    front, origin = FakeApi(), FakeApi()
+    front.answers(Answer({"ok": True}, headers=public))
+    origin.answers(beside)
+    outputs = {"ApiOrigin": origin.url.removeprefix("http://"), "ApiTarget": "d1.cloudfront.net"}
+    monkeypatch.setattr(stage, "output", outputs.__getitem__)
+    (found,) = check.look(replace(stage.patient(), settings=replace(SETTINGS, public_url=front.url)))
+    for api in (front, origin):
+        api.close()
+    assert (found.level, says in found.says) == (level, True)
+    assert [(x.path, x.headers["Host"]) for x in origin.asked] == [("/health", "127.0.0.1")], "under the public name"
+    assert ("d1.cloudfront.net" in found.do) == (not public)
+
+
+def test_without_an_edge_the_doctor_asks_nothing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise NotFound(f"no output {name}")
+
+    monkeypatch.setattr(stage, "output", missing)
+    (check,) = (x for x in CHECKS if x.name == "edge")
+    assert [(x.level, x.says) for x in check.look(stage.patient())] == [(Level.OK, "there is no edge before the API")]
+
+
 def test_what_a_local_cloud_cannot_know_is_never_ok() -> None:
     blind = [x for x in CHECKS if not x.local]
     found = list(examine(Stage(local=True).patient(), blind))
     assert {x.level for x in found} == {Level.SKIPPED}
-    aws = {"bootstrap", "concurrency", "tables", "single messages", "names", "alarms", "webhooks"}
+    aws = {"bootstrap", "concurrency", "tables", "single messages", "names", "alarms", "webhooks", "edge"}
     aws |= {"ses", "ses events", "aws-sms", "aws-sms trial"}
     assert aws == {x.check for x in found}
 

@@ -300,13 +300,14 @@ def test_bodies_of_every_queue_are_read_and_others_are_not(operators: OperatorsF
     job = stored(JobState.LOGGED)
     reader = Reader.of(OperateServices(operators.environment()))
     asked = contracts.question(job, 0)
+    minute = contracts.DueMinute(contracts.DueKind.DIGESTS, 1_790_000_040).dumps()
     good = {
         "lane": [pointer(job, 0), asked],
-        "due": [contracts.due(job), contracts.LOOK, contracts.ResumeTask(credential="a").dumps()],
+        "due": [contracts.due(job), contracts.LOOK, contracts.ResumeTask(credential="a").dumps(), minute],
         "ingest": [contracts.ingest("c", "u")],
         "export": [contracts.export("x")],
         "inbox": [contracts.inbox("clinic")],
-        "digest": [contracts.digest_hint("0" * 32 + "-1"), report()],
+        "digest": [contracts.digest_hint("0" * 32 + "-1"), report(), minute],
         "feedback": [dump_feedback("sendgrid-main", [ProviderEvent(f"{job}-0-0-1", "delivered", 1)])],
         "log": [report()],
     }
@@ -317,11 +318,28 @@ def test_bodies_of_every_queue_are_read_and_others_are_not(operators: OperatorsF
     assert reader.about("lane", '{"job": "x", "chunk": true}') is None
     foreign = dump_feedback("sendgrid-main", [ProviderEvent("not ours", "delivered", 1)])
     assert getattr(reader.about("feedback", foreign), "state", "") == "nothing to join"  # it is read all the same
+    due = reader.about("due", minute), reader.about("due", contracts.DueMinute(contracts.DueKind.DIGESTS).dumps())
+    assert [getattr(x, "what", "") for x in due] == ["digests at 2026-09-21 14:14", "digests, overdue"]
     assert "asks about doubts" in getattr(reader.about("lane", asked), "what", "")
 
 
 KINDS = ("lane", "feedback", "due", "ingest", "export", "inbox", "digest", "log")
-NAMES = ("job", "chunk", "resolve", "wake", "account", "campaign", "upload", "export", "inbox", "window", "words")
+NAMES = (
+    "job",
+    "chunk",
+    "resolve",
+    "wake",
+    "minute",
+    "kind",
+    "at",
+    "account",
+    "campaign",
+    "upload",
+    "export",
+    "inbox",
+    "window",
+    "words",
+)
 REPORTED = ("requestContext", "condition", "DDBStreamBatchInfo", "responsePayload", "Type", "Message")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=30),

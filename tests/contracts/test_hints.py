@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.credentials.lease_hints import SHARDS
+from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.domain.lanes.lease_hints import MOST, LeaseHint, read, together
 from shared.domain.lanes.pacing import pace
 from shared.domain.lanes.switches import ThrottledRate
@@ -18,6 +20,10 @@ PACE = pace(100, 1)
 
 def hint(worker: str = "aaaaaa0", chunk: int = 7, epoch: int = 3) -> LeaseHint:
     return LeaseHint(worker, JOB, chunk, epoch)
+
+
+def partition(stores: MotoStores, pk: str) -> list[Any]:
+    return list(stores.dynamo.partition(stores.tables.ops, pk))
 
 
 def test_a_reservation_notes_the_lease_that_it_is_for(stores: Stores) -> None:
@@ -157,16 +163,47 @@ def test_hints_about_many_groups_are_each_by_themselves(moto_dynamo: Any, clock:
             stores.pacer.reserve("one", 1, PACE, lead=0, hint=noted)
     found = stores.hints.read(["one", "two"])
     assert {(h.worker, h.chunk, h.epoch) for _, h in found} == {(x.worker, x.chunk, 2) for some in groups for x in some}
-    items = moto_dynamo.query(
-        TableName=stores.tables.ops,
-        KeyConditionExpression="pk = :pk",
-        ExpressionAttributeValues={":pk": {"S": "P#one"}},
-    )["Items"]
-    notes = {x["sk"]["S"]: [name for name in x if name.startswith("at_")] for x in items}
+    notes = {x["sk"]["S"]: [name for name in x if name.startswith("at_")] for x in partition(stores, "P#one")}
     assert len(notes["HINTS"]) <= 3
-    alone = [x for x in items if x["sk"]["S"].startswith("HINTS#")]
+    shards = [partition(stores, f"P#one#HINTS#{n}") for n in range(SHARDS)]
+    assert all(shards), "their writes are spread"
+    alone = [x for some in shards for x in some]
     assert len(alone) == len(groups) - len(notes["HINTS"])
     assert {int(x["ttl"]["N"]) > clock.now() for x in alone} == {True}, "DynamoDB removes them in the end"
     for one in {h.worker: h for _, h in found}.values():
         stores.hints.forget("one", one)
     assert stores.hints.read(["one"]) == []
+
+
+def test_workers_that_begin_at_once_leave_the_item_of_the_slots_within_one_write_unit(
+    moto_dynamo: Any, clock: FakeClock
+) -> None:
+    """None of them knows of the others when it makes its first reservation."""
+    from shared.adapters.dynamo.jobs.sizes import item_size  # noqa: PLC0415 - as above
+
+    stores = MotoStores(moto_dynamo, clock)
+    pacers = [DynamoPacer(stores.dynamo, stores.tables.ops, clock) for _ in range(2 * MOST)]
+    for epoch in range(3):
+        for worker, pacer in enumerate(pacers):
+            pacer.reserve("one", 1, PACE, lead=0, hint=hint(f"{worker:06}0", epoch=epoch))
+    item = moto_dynamo.get_item(TableName=stores.tables.ops, Key=keys.pacer("one"))["Item"]
+    assert sum(name.startswith("at_") for name in item) == MOST
+    assert item_size(item) <= 1024 - 200
+    found = {h.worker: h for _, h in stores.hints.read(["one"])}
+    assert {(h.epoch, h.alone) for h in found.values()} == {(2, False), (2, True)}
+    assert len(found) == len(pacers)
+
+
+def test_hints_that_an_earlier_version_wrote_by_themselves_are_read_and_forgotten(
+    moto_dynamo: Any, clock: FakeClock
+) -> None:
+    stores = MotoStores(moto_dynamo, clock)
+    table, early = stores.tables.ops, hint("bbbbbb0")
+    moto_dynamo.put_item(TableName=table, Item={**keys.key("P#one", "HINTS"), "more": {"BOOL": True}})
+    moto_dynamo.put_item(
+        TableName=table, Item={**keys.key("P#one", "HINTS#bbbbbb0"), early.name: {"S": str(early)}, "ttl": {"N": "9"}}
+    )
+    stores.pacer.reserve("one", 1, PACE, lead=0, hint=hint())
+    assert stores.hints.read(["one"]) == [("one", hint()), ("one", early)]
+    stores.hints.forget("one", early)
+    assert stores.hints.read(["one"]) == [("one", hint())]

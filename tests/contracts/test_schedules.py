@@ -8,7 +8,9 @@ from typing import Any
 import boto3
 import pytest
 
+from infra.limits import SCHEDULE_NAME
 from shared.adapters.scheduler import EventBridgeScheduler
+from shared.contracts import DueKind, DueMinute
 from shared.domain.spending import limits
 from shared.ports import Scheduler
 from tests.contracts.conftest import ACCOUNT, Parts
@@ -145,6 +147,22 @@ def test_a_schedule_is_set_moved_and_cancelled_any_number_of_times(schedules: Se
     for _ in range(2):
         schedules.scheduler.cancel("job-1")
         assert schedules.found() == {"job-2": 1_790_000_001}
+
+
+def test_what_is_set_once_is_neither_moved_nor_made_twice(schedules: Set) -> None:
+    for at in (1_790_000_000, 1_790_000_000, 1_790_086_399):
+        schedules.scheduler.set_once("digests-1790000040", at, "{}")
+        assert schedules.found() == {"digests-1790000040": 1_790_000_000}
+
+
+def test_a_schedule_of_a_minute_brings_its_body(moto_scheduler: Any) -> None:
+    minute = DueMinute(DueKind.DIGESTS, 1_790_000_040)
+    made = EventBridgeScheduler(moto_scheduler, group=GROUP, queue=QUEUE, role=ROLE)
+    made.set_once(minute.name, 1_789_999_950, minute.dumps())
+    found = moto_scheduler.get_schedule(GroupName=GROUP, Name="digests-1790000040")
+    assert (found["ActionAfterCompletion"], found["ScheduleExpression"]) == ("DELETE", "at(2026-09-21T14:12:30)")
+    assert DueMinute.loads(found["Target"]["Input"]) == minute
+    assert len(minute.name) <= SCHEDULE_NAME.most
 
 
 def test_a_schedule_sends_once_to_the_queue_and_goes(moto_scheduler: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.campaigns import campaign_codec
@@ -121,6 +122,9 @@ def full(clock: FakeClock) -> Upload:
         sheet="Größen",
         encoding="utf-16",
         keep_hidden=True,
+        header_row=3,
+        shares="uploads/a/b/d",
+        shared_at=5,
         hidden=7,
         etag="abc",
         size=99,
@@ -314,7 +318,7 @@ def files(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Files]:
         return
     os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "testing"
     with mock_aws():
-        client = boto3.client("s3", region_name="us-east-1", config=CONFIG)
+        client = boto3.client("s3", region_name="us-east-1", config=Config(**CONFIG))
         client.create_bucket(Bucket="bucket")
         yield S3Files(lambda: client, "bucket", clock)
 

@@ -323,6 +323,16 @@ def test_windows_are_walked_when_they_are_due(store: Store) -> None:
     assert list(store.keeping.due((shard + 1) % 16, one.due_at)) == []
 
 
+def test_windows_that_end_in_a_stretch_of_time_are_walked_with_their_ends(store: Store) -> None:
+    first, second = (examples.window(n, state=WindowState.CLOSED, due_at=NOW + n) for n in (1, 2))
+    made = examples.window(3, state=WindowState.PROCESSED, due_at=NOW + 1)
+    store.put(first, second, made)
+    shard = shard_of(first.id)
+    for since, until, wanted in ((0, 1, []), (1, 2, [first]), (1, 3, [first, second]), (2, 9, [second]), (3, 9, [])):
+        assert list(store.keeping.ending(shard, NOW + since, NOW + until)) == [(x.id, x.due_at) for x in wanted]
+    assert list(store.keeping.ending((shard + 1) % 16, NOW, NOW + 9)) == []
+
+
 def test_a_window_that_fills_up_is_due_at_once(store: Store) -> None:
     one = examples.window(events=999)
     store.put(one)

@@ -30,6 +30,7 @@ UNTYPED: Final = {
     "posthaste campaign list --json | jq ": "jq is no package of this repository",
     ".venv/bin/pytest -q tests/providers -k example\n": "the reader writes the provider that it tests",
     "curl -s https://api.github.com/": "it asks GitHub",
+    "npx cdk deploy --app ": "tests/infra/test_router.py reads the settings that it gives",
     "aws sts get-session-token ": "it needs a person's second factor",
 }
 """How blocks begin that no test types → the reason."""

@@ -63,7 +63,7 @@ class Props:
             **dict.fromkeys(("getCampaign", "overrideBounceGuard"), self._sent_campaign),
             **dict.fromkeys(("changeCampaign", "putCampaignTemplate", "deleteCampaign", "createUpload"), self._draft),
             **dict.fromkeys(("putRecipients", "testCampaign"), self._draft),
-            **dict.fromkeys(("previewCampaign", "sendCampaign", "deleteUpload", "getUpload"), self._listed),
+            **dict.fromkeys(("previewCampaign", "sendCampaign", "deleteUpload", "getUpload", "useList"), self._listed),
             "completeUpload": self._uploaded,
             **dict.fromkeys(_APPROVALS[:2], self._waiting),
             **dict.fromkeys(_APPROVALS[2:], self._proposed),

@@ -2,8 +2,10 @@
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -12,6 +14,7 @@ import pytest
 from examples.demo import digests
 from infra.local.cloud import Cloud
 from infra.local.processes import wait_for
+from shared.engine.digests.overdue import HINTED_MS
 from simulator.client import ControlClient
 from tests.deployed import guides
 from tests.deployed.api import Answer, Api
@@ -20,6 +23,8 @@ from tests.deployed.following import Reader
 pytestmark = pytest.mark.deployed
 
 SOON: Final = 60
+ANNOUNCED: Final = 245
+"""Seconds; the minute in which such a window ends begins over three minutes after it was opened."""
 ONE_CLICK: Final = b"List-Unsubscribe=One-Click"
 FORM: Final = "application/x-www-form-urlencoded"
 
@@ -90,6 +95,30 @@ class Firm:
 @pytest.fixture
 def firm(api: Api, control: ControlClient, tag: str) -> Firm:
     return Firm(api, control, tag)
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """A window whose end a schedule announces. `scheduled`: the schedules of minutes after it was opened."""
+
+    firm: Firm
+    window: str
+    scheduled: frozenset[str]
+
+
+def minutes(aws: Callable[[str], Any]) -> frozenset[str]:
+    """Return the names of the schedules of minutes in which windows end."""
+    pages = aws("scheduler").get_paginator("list_schedules").paginate(NamePrefix="digests-")
+    return frozenset(x["Name"] for page in pages for x in page["Schedules"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def announced(api: Api, control: ControlClient, aws: Callable[[str], Any]) -> Announced:
+    """Open a window that ends late enough to be announced, so that its time passes while the other tests run."""
+    firm = Firm(api, control, secrets.token_hex(4))
+    firm.rules(window=ANNOUNCED, max_age=ANNOUNCED, near=0)
+    (piece,) = firm.post(firm.event("task.failed", "ann"))
+    return Announced(firm, piece["window_id"], minutes(aws))
 
 
 @pytest.mark.promise(1)
@@ -220,3 +249,15 @@ def test_a_newcomer_types_the_guide(firm: Firm, opened: Callable[[dict[str, str]
     (piece,) = firm.post(firm.event("task.failed", "ann"))  # the newest open window is another afterwards
     opened({"acme": f"acme-{firm.tag}", "run-47": f"{firm.tag}-"}).follow(guides.steps(guides.page("digests-guide")))
     assert firm.api.get(f"/digests/{piece['window_id']}")["state"] == "open"
+
+
+def test_a_window_that_a_schedule_announces_closes_by_its_hint(announced: Announced, aws: Callable[[str], Any]) -> None:
+    """The sweeper leaves a window 20 seconds to its hint."""
+    read, name = announced.firm.api.get, f"/digests/{announced.window}"
+    end = datetime.fromisoformat(read(name)["closes_at"])
+    schedule = f"digests-{int(end.timestamp()) // 60 * 60}"
+    assert schedule in announced.scheduled
+    assert wait_for(lambda: read(name)["state"] == "processed", ANNOUNCED + SOON, pause=0.5)
+    late = (datetime.fromisoformat(read(name)["closed_at"]) - end).total_seconds()
+    assert 0 <= late < HINTED_MS / 1000
+    assert schedule not in minutes(aws)

@@ -1,4 +1,4 @@
-"""The function that makes digests: hints of its queue, and a run every minute."""
+"""The function that makes digests: hints of its queue, minutes in which windows end, and what is overdue."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from functions.digest import handler, services
-from shared.contracts import digest_hint, load_digest_hint
+from shared.contracts import DueKind, DueMinute, digest_hint, load_digest_hint
 from shared.domain.digests.window import WindowState
 from shared.engine.sweeper.sweep import Sweeper
 from shared.engine.walks import simple
@@ -71,14 +71,24 @@ def test_what_is_no_hint_fails_and_the_report_of_a_run_does_not(hub: DigestHub) 
     assert hub.records.jobs == {}  # type: ignore[attr-defined]
 
 
-def test_a_run_makes_what_is_due_and_says_whether_it_saw_all(
+def test_what_is_overdue_is_made_and_the_function_says_whether_it_saw_all(
     hub: DigestHub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = hub.add(event("a", "ann"))
     hub.clock.advance(360)
-    assert handler.handler({}, Context()) == {"complete": True}
+    assert hints(DueMinute(DueKind.DIGESTS).dumps()) == {"batchItemFailures": []}
     assert hub.window(name).state is WindowState.PROCESSED
     assert '"DigestRuns":[1.0]' in capsys.readouterr().out.replace(" ", "")
+
+
+def test_a_minute_has_its_windows_hinted_at(hub: DigestHub) -> None:
+    names = [hub.add(event("a", "ann"), key=f"acme/{n}") for n in range(12)]
+    hub.queue.lose()
+    end = hub.window(names[0]).closes_at // 1_000
+    hub.clock.advance(300 - 90)
+    assert hints(DueMinute(DueKind.DIGESTS, end // 60 * 60).dumps()) == {"batchItemFailures": []}
+    assert sorted(load_digest_hint(m.body) for m in hub.queue.waiting) == sorted(names)
+    assert {m.due for m in hub.queue.waiting} == {end}
 
 
 def test_a_hint_names_its_window() -> None:

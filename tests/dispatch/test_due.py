@@ -8,9 +8,10 @@ import pytest
 
 from functions.dispatch import due, services
 from shared import contracts
-from shared.contracts import ResumeTask
+from shared.contracts import DueKind, DueMinute, ResumeTask
 from shared.domain.jobs.states import JobState
 from shared.engine.jobs.plan import Due
+from shared.engine.minutes import MinuteRelay
 from shared.ports import Retriable
 from tests.fakes.world import World
 
@@ -65,6 +66,22 @@ def test_poison_goes_to_the_dead_letters_and_takes_nothing_along(world: World, b
     answer = due.handler(event(body, contracts.due("0" * 26), contracts.due(job.id)), None)
     assert answer == {"batchItemFailures": [{"itemIdentifier": "0"}]}
     assert world.job(job.id).state is JobState.ENQUEUED
+
+
+def test_a_minute_that_is_too_early_comes_again_and_then_wakes_its_function(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[DueMinute] = []
+    relay = MinuteRelay(wake={DueKind.DIGESTS: woken.append}, queue=world.due_queue, clock=world.clock)
+    monkeypatch.setattr(services.deployment(), "relay", relay, raising=False)
+    minute = DueMinute(DueKind.DIGESTS, world.clock.ms // 1000 + 100)
+    assert due.handler(event(minute.dumps(), "{}"), None) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
+    assert woken == []
+    (again,) = world.due_queue.waiting
+    assert again.due == minute.at - 90
+    world.clock.advance(10)
+    assert due.handler(event(again.body), None) == {"batchItemFailures": []}
+    assert woken == [minute]
 
 
 @pytest.mark.promise(7)

@@ -272,21 +272,6 @@ def test_columns_without_a_name_behind_the_last_that_has_one_are_kept_and_not_us
     assert fault(b"email,,name\n") == ("empty_column", "Column 2 has no name.")
 
 
-@pytest.mark.parametrize(
-    ("first", "said"),
-    [
-        (b"List of 2026-05-12;;", "Its only name is `list of 2026-05-12`. If that is a title, remove it"),
-        (b"name;;city;", "It has `name`, `city`, `column 4`."),
-        (b";;", "None of its columns has a name."),
-        (b"2026 05 12;x", "The first line holds recipients."),
-    ],
-)
-def test_a_title_above_the_header_is_a_missing_column_of_recipients(first: bytes, said: str) -> None:
-    code, detail = fault(first + b"\nemail;name;x\na@example.org;Ann;y\n")
-    assert code == FileCode.MISSING_RECIPIENT
-    assert said in detail
-
-
 @pytest.mark.parametrize("rows", [3, 3_000, 30_000])
 def test_lines_that_end_in_carriage_returns_only_are_named_as_such(rows: int) -> None:
     code, detail = fault(b"email,name\r" + b"ann@example.org,Ann\r" * rows)

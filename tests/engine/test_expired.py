@@ -326,6 +326,24 @@ def test_notes_about_groups_are_not_removed_because_they_are_many(world: World) 
     assert world.stores.hints.read(["one"]) == []
 
 
+def test_notes_by_themselves_take_no_room_and_are_not_removed_because_they_are_many(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hints = [("one", LeaseHint(f"{n:06}0", f"{n:026}", 0, 1, alone=n > 0)) for n in range(CROWDED + 1)]
+    forgotten: list[str] = []
+    monkeypatch.setattr(world.stores.hints, "read", lambda _credentials: list(hints))
+    monkeypatch.setattr(world.stores.hints, "forget", lambda _credential, hint: forgotten.append(hint.worker))
+    for _ in range(3):
+        world.expired.look()
+        world.clock.sleep(5)
+    assert forgotten == []
+    hints.extend(("one", LeaseHint(f"{n:06}1", f"{n:026}", 0, 1)) for n in range(CROWDED))
+    for _ in range(3):
+        world.expired.look()
+    assert {worker[-1] for worker in forgotten} == {"0", "1"}
+    assert len(set(forgotten)) == CROWDED + 1, "those beside the slots"
+
+
 @pytest.mark.parametrize(("workers", "seconds"), [(1, 1.0), (2, 1.0), (4, 2.0), (20, 10.0)])
 def test_all_workers_of_a_lane_look_as_often_however_many_they_are(world: World, workers: int, seconds: float) -> None:
     sender = world.sender("one", declared=replace(credential("one", RATE), workers=workers))

@@ -157,6 +157,19 @@ def test_a_useless_workbook_says_why(data: bytes, code: str, detail: str) -> Non
     assert detail in end.detail
 
 
+def test_a_title_and_empty_rows_above_the_header_of_a_workbook_are_passed_over() -> None:
+    intake = small()
+    upload = intake.take(xlsx(b"Report of May,,\n\n,,\nName,E-Mail,City\nann,ann@example.com,Rome\nben,nobody,Oslo\n"))
+    assert intake.serve() == [WorkResult.READY]
+    end = intake.now(upload)
+    assert end.heading == (4, "E-Mail")
+    assert end.columns == ("name", "e_mail", "city")
+    assert [x.sheet_row for x in intake.uploads.problems(end, after=0, limit=9)[0]] == [6]
+    again = intake.take(xlsx(b"E-Mail,x\nMail,y\nann@example.com,z\n"), header_row=2, column="mail")
+    assert intake.serve() == [WorkResult.READY]
+    assert intake.now(again).heading == (2, "Mail")
+
+
 def test_a_file_that_is_too_large_or_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     intake = small()
     slow = intake.take(BOOK)

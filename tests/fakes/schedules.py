@@ -3,18 +3,35 @@
 from shared.domain.jobs.job import Job
 from shared.domain.spending import limits
 from tests.fakes.faults import Tap
+from tests.fakes.queues import FakeQueue
 from tests.fakes.records import FakeRecords
 
 
 class FakeScheduler:
-    """Schedules by job; nothing fires by itself. `set_for`: job → Unix seconds."""
+    """Schedules by name; `fire` sends their messages. `set_for`: name → Unix seconds. `bodies`: those set once."""
 
     def __init__(self, tap: Tap | None = None) -> None:
         self.set_for: dict[str, int] = {}
+        self.bodies: dict[str, str] = {}
         self._tap = tap or Tap()
 
     def set(self, job: str, at: int) -> None:
         self._tap("scheduler.set", lambda: self.set_for.update({job: at}))
+
+    def set_once(self, name: str, at: int, body: str) -> None:
+        def keep() -> None:
+            if name not in self.set_for:
+                self.set_for[name], self.bodies[name] = at, body
+
+        self._tap("scheduler.set_once", keep)
+
+    def fire(self, now: float, queue: FakeQueue) -> int:
+        """Send what was set once and is due, and forget it; return how many that were."""
+        ripe = [name for name in self.bodies if self.set_for[name] <= now]
+        for name in ripe:
+            del self.set_for[name]
+            queue.send([self.bodies.pop(name)])
+        return len(ripe)
 
     def cancel(self, job: str) -> None:
         self._tap("scheduler.cancel", lambda: self.set_for.pop(job, None))

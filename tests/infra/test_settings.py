@@ -192,6 +192,17 @@ WRONG: dict[str, tuple[Change, str]] = {
         field(webhooks_at_once=50, reserved="none"),
         'webhooks_at_once is reserved concurrency, and reserved is "none"',
     ),
+    "bounds without what is reserved": (
+        field(at_once={"api": 9}, reserved="none"),
+        'at_once is reserved concurrency, and reserved is "none"',
+    ),
+    "two bounds of one function": (
+        field(at_once={"api": 9, "webhooks": 9}, webhooks_at_once=9),
+        "at_once.webhooks: webhooks_at_once bounds the function already",
+    ),
+    "a bound of no console": (field(at_once={"api": 9, "console": 9}), "at_once.console: there is no console"),
+    "a bound of none": (field(at_once={"api": 0}), "at_once.api: must be at least"),
+    "bounds above what may be reserved": (field(at_once={"api": 900}), "the functions reserve 9"),
     "capacity of one bound": (field(capacity={"writes": [1], "reads": [1, 2]}), "capacity.writes: "),
     "capacity that shrinks": (
         field(capacity={"writes": [9, 8], "reads": [1, 2]}),
@@ -296,6 +307,16 @@ def test_posts_of_providers_count_among_what_is_reserved() -> None:
     assert contracts.Settings.loads(bounded.settings.dumps()).webhooks_at_once == 50
     with pytest.raises(SettingsError, match="webhooks_at_once: the local cloud's functions have no addresses"):
         read({**SETTINGS, "webhooks_at_once": 50}, target="local", known=["sendgrid"])
+
+
+def test_bounds_count_among_what_is_reserved_and_the_doctor_knows() -> None:
+    given = {**SETTINGS, "at_once": {"api": 100, "webhooks": 30}}
+    plain, bounded = (read(x, known=["sendgrid"]) for x in (SETTINGS, given))
+    assert bounded.concurrency == plain.concurrency + 131
+    assert contracts.Settings.loads(bounded.settings.dumps()).more_reserved == 131
+    assert bounded.webhooks_reserved == 30
+    with pytest.raises(SettingsError, match="at_once: the local cloud's machine is the bound"):
+        read(given, target="local", known=["sendgrid"])
 
 
 def test_the_capacity_of_the_table_is_for_aws() -> None:

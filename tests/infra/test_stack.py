@@ -188,13 +188,41 @@ def test_streams_are_bounded_and_what_they_drop_is_kept(template: Template) -> N
     assert filters == {"plan": list(contracts.PLAN_STREAM_FILTERS), "log": [contracts.LOG_STREAM_FILTER]}
 
 
-EVERY_MINUTE = ("sweep", "notices", "digest")
+EVERY_MINUTE = ("sweep", "notices")
 
 
-@pytest.mark.parametrize("service", EVERY_MINUTE)
+def test_the_sweeper_has_a_schedule_of_the_stage_s_group_and_keeps_its_failures(template: Template) -> None:
+    (made,) = template.of("Scheduler::Schedule").values()
+    assert template.resources[target(made["GroupName"])]["Properties"]["Name"] == "posthaste-dev"
+    assert (made["Name"], made["ScheduleExpression"]) == ("posthaste-dev-sweep", "rate(1 minute)")
+    assert made["FlexibleTimeWindow"] == {"Mode": "OFF"}
+    what = made["Target"]
+    assert template.service(what["Arn"]) == "sweep"
+    assert what["RetryPolicy"] == {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
+    dead = template.resources[target(what["DeadLetterConfig"]["Arn"])]["Properties"]["QueueName"]
+    assert dead == "posthaste-dev-sweep-dlq"
+    role = template.resources[target(what["RoleArn"])]["Properties"]
+    (policy,) = role["Policies"]
+    allowed = {
+        (action, target(on))
+        for row in policy["PolicyDocument"]["Statement"]
+        for action in ([row["Action"]] if isinstance(row["Action"], str) else row["Action"])
+        for on in (row["Resource"] if isinstance(row["Resource"], list) else [row["Resource"]])
+    }
+    wanted = {
+        ("lambda:InvokeFunction", target(what["Arn"])),
+        ("sqs:SendMessage", target(what["DeadLetterConfig"]["Arn"])),
+    }
+    assert allowed == wanted
+
+
+RULED = ("notices",)
+
+
+@pytest.mark.parametrize("service", RULED)
 def test_what_runs_every_minute_keeps_its_failures(template: Template, service: str) -> None:
     rules = {template.service(x["Targets"][0]["Arn"]): x for x in template.of("Events::Rule").values()}
-    assert set(rules) == set(EVERY_MINUTE)
+    assert set(rules) == set(RULED)
     rule = rules[service]
     assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
     (what,) = rule["Targets"]
@@ -208,7 +236,7 @@ def test_what_runs_every_minute_keeps_its_failures(template: Template, service: 
 
 def test_functions(template: Template) -> None:
     functions = template.functions()
-    others = {"api", "webhooks", "plan", "log", "track", "due", "ingest", "export", "take", "operate"}
+    others = {"api", "webhooks", "plan", "log", "track", "due", "ingest", "export", "take", "operate", "digest"}
     assert set(functions) == {*SENDERS, *others, *EVERY_MINUTE}
     for function in functions.values():
         assert function["Runtime"] == "python3.13"
@@ -319,8 +347,46 @@ def test_routes(template: Template) -> None:
     assert (stage["StageName"], stage["AutoDeploy"]) == ("$default", True)
     assert 0 < stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] <= 5000
     assert 0 < stage["DefaultRouteSettings"]["ThrottlingRateLimit"] <= 10_000
-    (apart,) = stage["RouteSettings"]
-    assert apart == "POST /webhooks/{provider}/{credential_id}", "posts of providers never use up what clients have"
+    assert set(stage["RouteSettings"]) == {"POST /webhooks/{provider}/{credential_id}", "ANY /operate/{proxy+}"}
+
+
+@pytest.mark.slow
+def test_no_group_of_routes_uses_up_what_another_has() -> None:
+    """Together they are what an account's default quota lets through, so the quota takes from none."""
+    found = Template(json.loads(synthesised(deployment(console=CONSOLE)).read_text("utf-8")))
+    ((key, stage),) = found.of("ApiGatewayV2::Stage").items()
+    apart = stage["RouteSettings"]
+    assert set(apart) == {
+        *("POST /webhooks/{provider}/{credential_id}", "ANY /operate/{proxy+}"),
+        *("ANY /console", "ANY /console/{proxy+}"),
+    }
+    groups = [stage["DefaultRouteSettings"], *(row for name, row in apart.items() if name != "ANY /console")]
+    assert sum(row["ThrottlingRateLimit"] for row in groups) <= 10_000
+    assert sum(row["ThrottlingBurstLimit"] for row in groups) <= 5_000
+    assert min(row["ThrottlingBurstLimit"] for row in groups) > 0
+    # API Gateway refuses a stage with settings of a route that is not there yet.
+    routes = {row["RouteKey"]: name for name, row in found.of("ApiGatewayV2::Route").items()}
+    needed = {routes[name] for name in apart if name in routes}
+    nested = next(k for k, r in found.resources.items() if r["Type"].endswith("Stack") and k.startswith("Operate"))
+    assert {*needed, nested} <= set(found.resources[key]["DependsOn"])
+
+
+@pytest.mark.slow
+def test_what_is_behind_the_api_has_bounds_if_asked_for(template: Template) -> None:
+    assert not {"api", "webhooks", "sweep"} & set(_reserving(template))
+    bounds = {"api": 300, "webhooks": 60, "console": 20}
+    given = deployment(console=CONSOLE, at_once=bounds)
+    whole = Template(json.loads(synthesised(given).read_text("utf-8")))
+    found = _reserving(whole)
+    assert {name: found[name] for name in (*bounds, "sweep")} == {**bounds, "sweep": 1}
+    assert given.concurrency == deployment().concurrency + 300 + 60 + 20 + 1
+    most = [(s, x["ScalingConfig"]["MaximumConcurrency"]) for s, _, x in whole.sources() if "ScalingConfig" in x]
+    assert 20 < sum(n for s, n in most if s not in found) <= 50, "of the 100 that Lambda keeps, half are for streams"
+
+
+def _reserving(template: Template) -> dict[str, int]:
+    rows = template.functions().items()
+    return {s: f["ReservedConcurrentExecutions"] for s, f in rows if "ReservedConcurrentExecutions" in f}
 
 
 def test_posts_of_providers_have_an_address_of_their_own_if_asked_for(template: Template) -> None:

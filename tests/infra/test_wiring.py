@@ -34,6 +34,8 @@ def test_every_queue_is_consumed_or_is_a_dead_letter_queue(template: Template) -
             dead.add(target(source["DestinationConfig"]["OnFailure"]["Destination"]))
     for rule in template.of("Events::Rule").values():
         dead |= {target(t["DeadLetterConfig"]["Arn"]) for t in rule["Targets"]}
+    for schedule in template.of("Scheduler::Schedule").values():
+        dead.add(target(schedule["Target"]["DeadLetterConfig"]["Arn"]))
     queues = set(template.of("SQS::Queue"))
     assert {q for q in queues if q in consumed} == queues - dead
     assert not consumed & dead
@@ -43,6 +45,7 @@ def test_every_function_is_started_by_something(template: Template) -> None:
     started = {service for service, _, _ in template.sources()}
     for permission in template.of("Lambda::Permission").values():
         started.add(template.service(permission["FunctionName"]))
+    started |= {template.service(x["Target"]["Arn"]) for x in template.of("Scheduler::Schedule").values()}
     assert started == set(template.functions())
 
 

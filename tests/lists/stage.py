@@ -154,7 +154,9 @@ class Stage:
             "aws_secret_access_key": "testing",
         }
         self._db = boto3.client("dynamodb", config=Config(proxies={}), **common)
-        s3 = boto3.client("s3", config=CONFIG.merge(Config(proxies={}, s3={"addressing_style": "path"})), **common)
+        s3 = boto3.client(
+            "s3", config=Config(**CONFIG).merge(Config(proxies={}, s3={"addressing_style": "path"})), **common
+        )
         sqs = boto3.client("sqs", config=Config(proxies={}), **common)
         s3.create_bucket(Bucket=BUCKET)
         self._tables: Tables = create_tables(self._db)

@@ -16,10 +16,11 @@ from functions.webhooks import receive
 from functions.webhooks.services import Services
 from infra.settings import read
 from shared.adapters.dynamo import codec
+from shared.bootstrap import Deployment
 from shared.bootstrap.core import Core
 from shared.bootstrap.digesting import Digesting
 from shared.bootstrap.mailing import Mailing
-from shared.contracts import ENV_SETTINGS, Credential, HookCall, ProviderEvent, dump_feedback
+from shared.contracts import ENV_SETTINGS, Credential, DueKind, DueMinute, HookCall, ProviderEvent, dump_feedback
 from shared.contracts import ingest as list_message
 from shared.domain.jobs.states import JobState
 from shared.domain.spending.limits import ReachedQuota
@@ -126,8 +127,14 @@ class Functions:
         return self.heard()
 
     def digest(self) -> list[Document]:
-        """Let windows be looked at once."""
-        digest.handler({}, Context())
+        """Let overdue windows be looked at once."""
+        record = {"messageId": "1", "body": DueMinute(DueKind.DIGESTS).dumps()}
+        digest.handler({"Records": [record]}, Context())
+        return self.heard()
+
+    def overdue(self, kind: DueKind) -> list[Document]:
+        """Let the sweeper find that something of a kind is overdue."""
+        Deployment({ENV_SETTINGS: self.world.settings.dumps()}, self.world.clock).tell_overdue(kind)
         return self.heard()
 
     def hooks(self) -> list[Document]:
@@ -205,7 +212,9 @@ def functions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     world.settings = replace(world.settings, stage=STAGE)
     put_off: list[float] = []
     noticing, digesting = (
-        SimpleNamespace(sweeper=Sweeper(walks=[], bookmarks=FakeBookmarks(), clock=world.clock, pool=FakePool))
+        SimpleNamespace(
+            closer=None, sweeper=Sweeper(walks=[], bookmarks=FakeBookmarks(), clock=world.clock, pool=FakePool)
+        )
         for _ in range(2)
     )
     hooking = SimpleNamespace(

@@ -5,10 +5,12 @@ from typing import Final
 from tests.mutants.accounts import ACCOUNTS
 from tests.mutants.approvals import APPROVALS
 from tests.mutants.campaigns import CAMPAIGNS
+from tests.mutants.cells import CELLS
 from tests.mutants.consoles import CONSOLES
 from tests.mutants.digests import DIGESTS
 from tests.mutants.doors import DOORS
 from tests.mutants.endpoints import ENDPOINTS
+from tests.mutants.front import FRONT
 from tests.mutants.gathering import GATHERING
 from tests.mutants.guarded import GUARDED
 from tests.mutants.hooks import HOOKS
@@ -49,6 +51,7 @@ MUTANTS: Final = (
         "express=False)",
         "tests/engine/test_fairness.py::test_small_jobs_use_the_express_queue_whichever_code_sends_pointers[1-True]",
     ),
+    *CELLS,
     *ONCE,
     *SEARCH,
     *SMALL,
@@ -56,6 +59,7 @@ MUTANTS: Final = (
     *SPOOL,
     *RELAY,
     *MAILS,
+    *FRONT,
     *GATHERING,
     *HOOKS,
     *HOURS,

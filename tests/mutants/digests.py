@@ -7,6 +7,8 @@ from tests.mutants.mutant import Mutant
 _WINDOWS: Final = "shared/adapters/dynamo/digests/windows.py"
 _MAKE: Final = "shared/engine/digests/make.py"
 _CLOSE: Final = "shared/engine/digests/close.py"
+_HINTS: Final = "shared/engine/digests/hints.py"
+_MINUTES: Final = "shared/engine/minutes.py"
 _CLEAN: Final = "shared/engine/digests/clean.py"
 _REPEATS: Final = "shared/engine/digests/repeats.py"
 _GROUPING: Final = "shared/domain/digests/grouping.py"
@@ -190,7 +192,55 @@ _CLOSED: Final = (
         f"{_TEST_CLOSE}::test_a_hint_that_is_early_is_sent_again",
     ),
     Mutant(
-        "the walk of every minute makes no windows",
+        "the end of a window is announced nowhere",
+        3,
+        _HINTS,
+        "self._minutes.announce(DueKind.DIGESTS, at)",
+        "(self._minutes is not None)",
+        f"{_TEST_CLOSE}::test_a_window_of_hours_is_announced_and_closes_within_two_seconds",
+    ),
+    Mutant(
+        "a window whose minute cannot be announced has no hint",
+        3,
+        _MINUTES,
+        "self._failed = self._clock.now()\n            return False",
+        "self._failed = self._clock.now()\n            return True",
+        f"{_TEST_CLOSE}::test_a_window_whose_minute_cannot_be_announced_has_a_hint_of_its_own",
+    ),
+    Mutant(
+        "a minute that could not be announced counts as announced",
+        3,
+        _MINUTES,
+        "self._announced.discard(minute)",
+        "self._announced.add(minute)",
+        "tests/engine/test_minutes.py::test_after_a_fault_nobody_waits_for_the_next_one_and_later_it_is_tried_again",
+    ),
+    Mutant(
+        "each window calls EventBridge Scheduler",
+        3,
+        _MINUTES,
+        "if minute in self._announced:",
+        "if minute.at < 0:",
+        "tests/engine/test_minutes.py::test_a_minute_has_one_schedule_and_a_process_one_call",
+    ),
+    Mutant(
+        "a minute that comes early wakes its function at once and never again",
+        3,
+        _MINUTES,
+        "if rest > 0:\n            self._queue.send",
+        "if rest > 60:\n            self._queue.send",
+        "tests/dispatch/test_due.py::test_a_minute_that_is_too_early_comes_again_and_then_wakes_its_function",
+    ),
+    Mutant(
+        "the sweeper does not ask for windows that are overdue",
+        3,
+        "shared/engine/digests/overdue.py",
+        "self.keeping.due(shard, now - HINTED_MS)",
+        "self.keeping.over(shard, now - HINTED_MS)",
+        f"{_TEST_CLOSE}::test_a_schedule_or_a_message_that_is_lost_costs_two_minutes_at_most[schedule]",
+    ),
+    Mutant(
+        "the walk of what is overdue makes no windows",
         3,
         _CLOSE,
         'yield f"window {window_id}", partial(self.look, window_id)',

@@ -13,7 +13,59 @@ TESTS: Final = "tests/engine/test_ingest.py"
 
 BUSY: Final = "tests/attacks/test_an_account_that_keeps_readers_busy.py"
 
+HEADING: Final = "tests/domain/test_heading.py"
+
+KEPT: Final = "tests/api/test_kept_lists.py"
+
 LISTS: Final = (
+    Mutant(
+        "a list of a list has days of its own",
+        10,
+        UPLOADING,
+        "shares=found.file, shared_at=found.put_at)",
+        "shares=found.file, shared_at=found.created_at)",
+        f"{KEPT}::test_a_list_of_a_list_has_the_first_ones_file_and_its_days",
+    ),
+    Mutant(
+        "a person's list is erased, and the file that it shares is not",
+        10,
+        "shared/adapters/dynamo/erasure/erasing.py",
+        "self._list(name, owner, of)",
+        "del owner, of, name",
+        f"{KEPT}::test_erasing_a_person_removes_the_file_that_a_list_shares",
+    ),
+    Mutant(
+        "a list of another account is read",
+        10,
+        "functions/api/campaigns/rules.py",
+        "if found is None or (found.account, found.test) != (call.key.account, call.key.test):",
+        "if found is None:",
+        f"{KEPT}::test_the_lists_of_others_and_of_test_keys_are_not_there",
+    ),
+    Mutant(
+        "a header is looked for below people",
+        10,
+        "shared/domain/lists/heading.py",
+        "if self._seen and _has_recipient(names):",
+        "if False and _has_recipient(names):",
+        f"{HEADING}::test_people_above_a_second_header_are_never_left_out",
+    ),
+    Mutant(
+        "rows above the header do not count in the numbers of rows",
+        10,
+        "shared/domain/lists/csv_rows.py",
+        "        elif found is None:\n            self._blanks += 1",
+        "        elif found is None:\n            self._blanks += 0",
+        f"{HEADING}::test_the_header_is_looked_for_in_the_first_rows_only",
+    ),
+    Mutant(
+        "a search for the header forgets its first rows with its reader",
+        10,
+        "shared/domain/lists/csv_rows.py",
+        "if self._searched is not None and not self._header:",
+        "if False and not self._header:",
+        f"{HEADING}::test_what_the_first_rows_have_is_said_by_a_reader_that_continues_too",
+    ),
     Mutant(
         "blank lines and bad rows do not count in the numbers of rows",
         10,

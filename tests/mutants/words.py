@@ -89,4 +89,21 @@ WORDS: Final = (
         "",
         "tests/engine/test_explained.py::test_an_entry_of_another_list_explains_nothing",
     ),
+    Mutant(
+        "a file of settings has no say in where AWS is",
+        10,
+        "shared/adapters/aws.py",
+        ' and not Path("~/.aws/config").expanduser().exists()',
+        "",
+        "tests/adapters/test_aws.py::test_an_endpoint_of_a_file_is_that_of_a_client[-home-sqs]",
+    ),
+    Mutant(
+        "what asks for FIPS gets the usual endpoint",
+        10,
+        "shared/adapters/aws.py",
+        """    "AWS_USE_FIPS_ENDPOINT",
+""",
+        "",
+        "tests/adapters/test_aws.py::test_an_endpoint_is_that_of_a_client[true,us-east-1-dynamodb]",
+    ),
 )

@@ -21,6 +21,7 @@ from shared.ports import POSTED_AT, POSTED_TO, MalformedSecret, Reading, Retriab
 from shared.providers import registry
 from shared.providers._common import REF_ARG
 from shared.providers.sendgrid.events import SIGNATURE_HEADER, TIMESTAMP_HEADER
+from shared.web.access.edge import Edge
 from tests.providers.contract import JOB
 from tests.providers.test_sendgrid_events import NOW, OTHER, SECRET, event, signed
 
@@ -400,5 +401,6 @@ def test_the_document_has_every_answer(queue: Queue) -> None:
     """The OpenAPI document is the API function's; what it says of this one is compared with what this one answers."""
     queue.fault = Retriable("down")
     answers = [post(BODY, {}), post(b"{}"), post(BODY, credential="nothing"), post(BODY)]
+    answers.append(post(BODY, using=replace(USING, edge=Edge(dict))))
     found = {(problem["code"], status, problem["detail"]) for status, _, problem in answers}
     assert found == {(code, status, said) for code, (status, said) in WEBHOOK_CODES.items()}

@@ -16,7 +16,7 @@ AREAS: Final[Mapping[Scope, frozenset[str]]] = {
     Scope.STATS: frozenset({"getStats", "getCampaignStats", "getNotifierStats", "listCredentials"}),
     Scope.RECIPIENTS: frozenset(
         {
-            *("createUpload", "completeUpload", "getUpload", "deleteUpload", "putRecipients"),
+            *("createUpload", "completeUpload", "getUpload", "deleteUpload", "putRecipients", "useList"),
             *("listGuests", "getGuest", "putGuest", "deleteGuest"),
         }
     ),

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, unquote_plus
 from pydantic import BaseModel, ConfigDict, Field
 
 from functions.api.services import ApiServices
-from shared.domain.access.proofs import ACCESS, ACCESS_MS, ACCESS_USE, AccessToken
+from shared.domain.access.proofs import ACCESS_MS, ACCESS_USE, AccessToken, token_text
 from shared.domain.accounts import Scope, is_key_text, key_digest
 from shared.web.authentication import KeyRefused, known_key, take
 from shared.web.http import Answer, Request
@@ -85,7 +85,7 @@ def issue(call: PublicRequest[ApiServices]) -> Answer:
     ends = min(now + ACCESS_MS, key.expires or now + ACCESS_MS)
     sealed = services.links.seal(ACCESS_USE, AccessToken(digest, ends, tuple(scopes)).pack())
     services.accounts.note_use_of(digest, key, source)
-    made = TokenAnswer(access_token=ACCESS + sealed, expires_in=(ends - now) // 1000, scope=" ".join(scopes))
+    made = TokenAnswer(access_token=token_text(key.id, sealed), expires_in=(ends - now) // 1000, scope=" ".join(scopes))
     return Answer(200, made.model_dump_json(), {"Pragma": "no-cache"})
 
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstrai
 from functions.api.jobs.hours import WHAT, SendingHours
 from functions.api.other_names import BODY, with_html
 from functions.api.requests import Channel, FileSize, HowSaid, Line, Text
+from shared.domain.lists.heading import MAX_HEADER_ROW
 from shared.web.inputs import LINE, Input, Moment, Query
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=LINE)]
@@ -169,6 +170,8 @@ class TemplateVersion(NoticeSaying):
 
 
 Region = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
+HeaderRow = Annotated[int, Field(ge=1, le=MAX_HEADER_ROW)]
+Sheet = Annotated[str, Field(min_length=1, max_length=255)]
 
 
 Encoding = Literal[
@@ -201,10 +204,15 @@ class ReadingOptions(BaseModel):
         description="The column that holds the recipients. Default: `recipient`, or else a usual name such as `email` "
         "or `phone`. Case, spaces, underscores and hyphens make no difference.",
     )
+    header_row: HeaderRow | None = Field(
+        None,
+        description="The row with the names of columns, as a spreadsheet numbers it. Rows above it are passed over. "
+        "Default: the first of the first 30 rows that has a column of recipients.",
+    )
     strict: bool = Field(
         default=False, description="True: the first invalid row makes the list `failed`. False: it is left out."
     )
-    sheet: Annotated[str, Field(min_length=1, max_length=255)] | None = Field(
+    sheet: Sheet | None = Field(
         None, description="Of a workbook: the name of the sheet. Default: the first one that is not hidden."
     )
     hidden_rows: Literal["drop", "keep"] = Field(
@@ -233,6 +241,23 @@ class NewUpload(ReadingOptions, Input):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         None, description="The file's SHA-256 in hex. The answer then says whether the same file was sent before."
     )
+
+
+class StoredList(Input):
+    """A list whose file is still kept. Options that are left out, or null, are as that list was read."""
+
+    list_of: Id | None = Field(None, description="The campaign that has the list. Default: this one.")
+    upload_id: Id | None = Field(
+        None, description="Which of its lists. Default: the newest that could be read, or else the newest."
+    )
+    duplicates: Literal["keep", "drop"] | None = None
+    region: Region | None = None
+    recipient_column: Name | None = None
+    header_row: HeaderRow | None = None
+    strict: bool | None = None
+    sheet: Sheet | None = None
+    hidden_rows: Literal["drop", "keep"] | None = None
+    encoding: Encoding | None = None
 
 
 class UploadDone(Input):

@@ -20,9 +20,13 @@ from shared.web.http import answerable
 from shared.web.problems import Problem, invalid, missing
 
 
-def owned(call: Call[Any, Any]) -> Campaign:
-    """Return the campaign that the path names; Problem not_found unless it is the caller's, of its kind of key."""
-    name = call.path["id"]
+def owned(call: Call[Any, Any], name: str = "") -> Campaign:
+    """Return a campaign; Problem not_found unless it is the caller's, of its kind of key.
+
+    Args:
+        name: its id, as the client gave it; empty: the path names it.
+    """
+    name = name or call.path["id"]
     found = call.services.campaigns().campaigns.get(name) if is_id(name) else None
     if found is None or (found.account, found.test) != (call.key.account, call.key.test):
         raise missing("campaign", name)

@@ -8,7 +8,7 @@ from shared.adapters.dynamo.digests.windows import DynamoWindows
 from shared.adapters.sqs import SqsQueue
 from shared.bootstrap import Deployment
 from shared.engine.digests.add import DigestAdder
-from shared.engine.digests.hints import QueuedHints
+from shared.engine.digests.hints import AnnouncedHints
 from shared.engine.digests.policies import PolicyService
 from shared.engine.digests.service import WindowService
 from shared.engine.pool import ThreadPool
@@ -34,7 +34,7 @@ def build(deployment: Deployment, senders: Senders) -> DigestServices:
     windows = DynamoWindows(deployment.dynamo, records=records)
     policies = DynamoDigestPolicies(deployment.dynamo, records=records)
     url = contracts.digest_queue_url(deployment.env[contracts.ENV_LANE_URL_PREFIX])
-    hints = QueuedHints(SqsQueue(deployment.sqs, url, clock), clock)
+    hints = AnnouncedHints(SqsQueue(deployment.sqs, url, clock), deployment.minutes, clock)
     return DigestServices(
         adder=DigestAdder(
             windows=windows,

@@ -88,6 +88,7 @@ BODIES: Final[Mapping[str, Any]] = {
             {"recipient": "Grace <grace@example.org>", "first_name": "Grace"},
         ]
     },
+    "useList": {"list_of": CAMPAIGN, "duplicates": "drop"},
     "testCampaign": {"recipient": "me@example.com", "params": {"first_name": "Ada"}},
     "sendCampaign": {"rate": 20},
     **dict.fromkeys(("rescheduleBatch", "rescheduleJob", "rescheduleCampaign"), _LATER),

@@ -2,20 +2,30 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from functions.api.call import Call, now_of
-from functions.api.campaigns.requests import ListOptions, NewUpload, ReadingOptions, Recipients, UploadDone, Value
+from functions.api.campaigns.requests import (
+    ListOptions,
+    NewUpload,
+    ReadingOptions,
+    Recipients,
+    StoredList,
+    UploadDone,
+    Value,
+)
 from functions.api.campaigns.rules import by_name, owned, refused, region_of
 from functions.api.uploads.views import PlaceView, TakenList, UploadView, earlier_list, upload_view
 from shared.domain.accounts import Scope
-from shared.domain.campaigns.campaign import Campaign, UploadState
+from shared.domain.campaigns.campaign import Campaign, Upload, UploadState
 from shared.domain.channels.lookup import channel_of
 from shared.domain.ids import is_id
 from shared.domain.lists.encodings import UTF8
 from shared.domain.lists.uploads import ListRules
 from shared.domain.recipients.reader import number_reader
+from shared.engine.lists.kept import newest, rules_of, why_deleted
 from shared.engine.lists.uploading import Refusal, as_csv
 from shared.ports import Mismatch, Replay
 from shared.web import cursors
@@ -34,6 +44,9 @@ WORKBOOKS: Final = (
 """Media types of .xlsx and .ods."""
 FILE: Final = "application/octet-stream"
 """The media type of a CSV file or a workbook as it is: API Gateway hands over its bytes, and does not decode them."""
+
+Claim: TypeAlias = Callable[[str], str]
+"""Claims an idempotency key for an upload's id; returns the id of the upload to read."""
 
 
 def start(call: Call[Nothing, NewUpload]) -> Answer:
@@ -102,12 +115,8 @@ def withdraw(call: Call[Nothing, Nothing]) -> Answer:
 def put(call: Call[ListOptions, Recipients]) -> Answer:
     """Take a small list: JSON, or CSV as it is."""
     campaign = owned(call)
-    uploading = call.services.campaigns().uploading
-    before = earlier(call, 202)
+    before = _taken_before(call, campaign)
     if before is not None:
-        # The one who asked first may have stopped before the list began to be read.
-        again_of: str = json.loads(before.body)["upload_id"]
-        _told(uploading.complete(campaign, again_of, by=call.key.id), campaign.id, but=Refusal.ALREADY_SENT)
         return before
     rules = _rules(call, campaign, call.query)
     kind = media_type(call.request)
@@ -115,6 +124,74 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
     if kind != FILE and rules.encoding not in ("", UTF8):
         raise invalid("encoding", f"Send the file's bytes as {FILE}. Any other body is UTF-8.")
     data = call.request.body if file else as_csv([_row(i, row) for i, row in enumerate(call.body.recipients)])
+    uploading = call.services.campaigns().uploading
+    return _once(call, campaign, lambda claim: uploading.put(campaign, data, rules, claim=claim, by=call.key.id))
+
+
+def again(call: Call[Nothing, StoredList]) -> Answer:
+    """Read a list again whose file is still kept."""
+    campaign = owned(call)
+    before = _taken_before(call, campaign)
+    if before is not None:
+        return before
+    found = _stored(call, owned(call, call.body.list_of or ""))
+    rules = _changed(call, campaign, found)
+    uploading = call.services.campaigns().uploading
+
+    def take(claim: Claim) -> Upload | Refusal | None:
+        taken = uploading.reuse(campaign, found, rules, claim=claim, by=call.key.id)
+        if taken is Refusal.FILE_DELETED:
+            raise Problem(taken.value, why_deleted(found, now_of(call), call.services.settings.uploads_days))
+        return taken
+
+    return _once(call, campaign, take)
+
+
+def _stored(call: Call[Nothing, StoredList], of: Campaign) -> Upload:
+    """Return the list of a campaign that a request means."""
+    uploads, name = call.services.campaigns().uploads, call.body.upload_id
+    if name is None:
+        found = newest(uploads.of(of.id))
+        if found is None:
+            raise Problem("no_list", "The campaign has no list whose file was read.")
+        return found
+    found = uploads.get(of.id, name) if is_id(name) else None
+    if found is None:
+        raise missing("upload", name)
+    return found
+
+
+def _changed(call: Call[Nothing, StoredList], campaign: Campaign, found: Upload) -> ListRules:
+    """Return how a list is read again: as before, with what the request says."""
+    asked, before = call.body, rules_of(found, campaign.channel)
+    return replace(
+        before,
+        region=_region(call, campaign, asked.region or before.region or None),
+        drop_duplicates=before.drop_duplicates if asked.duplicates is None else asked.duplicates == "drop",
+        column=asked.recipient_column or before.column,
+        header_row=asked.header_row or before.header_row,
+        strict=before.strict if asked.strict is None else asked.strict,
+        keep_hidden=before.keep_hidden if asked.hidden_rows is None else asked.hidden_rows == "keep",
+        sheet=asked.sheet or before.sheet,
+        encoding=asked.encoding or before.encoding,
+    )
+
+
+def _taken_before(call: Call[Any, Any], campaign: Campaign) -> Answer | None:
+    """Return the answer to a request that came before, None to a new one.
+
+    The one who asked first may have stopped before the list began to be read.
+    """
+    before = earlier(call, 202)
+    if before is not None:
+        again_of: str = json.loads(before.body)["upload_id"]
+        found = call.services.campaigns().uploading.complete(campaign, again_of, by=call.key.id)
+        _told(found, campaign.id, but=Refusal.ALREADY_SENT)
+    return before
+
+
+def _once(call: Call[Any, Any], campaign: Campaign, take: Callable[[Claim], Upload | Refusal | None]) -> Answer:
+    """Have a list read, once for an idempotency key. `take`: called with what claims the key for an upload's id."""
     again: list[Replay] = []
 
     def claim(upload: str) -> str:
@@ -127,8 +204,7 @@ def put(call: Call[ListOptions, Recipients]) -> Answer:
         name: str = json.loads(found.answer)["upload_id"]
         return name
 
-    found = uploading.put(campaign, data, rules, claim=claim, by=call.key.id)
-    upload = _told(found, campaign.id)
+    upload = _told(take(claim), campaign.id)
     return repeated(again[0], 202) if again else Answer(202, _taken(campaign, upload))
 
 
@@ -172,6 +248,7 @@ def _rules(call: Call[Any, Any], campaign: Campaign, asked: ReadingOptions) -> L
         region=_region(call, campaign, asked.region),
         drop_duplicates=asked.duplicates == "drop",
         column=asked.recipient_column or "",
+        header_row=asked.header_row or 0,
         strict=asked.strict,
         keep_hidden=asked.hidden_rows == "keep",
         sheet=asked.sheet or "",
@@ -256,5 +333,18 @@ ROUTES: Final = section(
         idempotent=True,
         media=(CSV, FILE, *WORKBOOKS),
         bytes_media=(FILE, *WORKBOOKS),
+    ),
+    Route(
+        method="POST",
+        path="/campaigns/{id}/recipients",
+        name="useList",
+        summary="A list that is kept, read again",
+        description="Reads the file of a list of the same account anew, so that suppressions and unsubscribes of now "
+        "count. Use it for another campaign's list (`list_of`), or to read the campaign's own with other options.",
+        scope=Scope.SEND,
+        handler=again,
+        answers={202: TakenList},
+        problems=(*_CLOSED, "no_list", "file_deleted", "upload_missing", "etag_mismatch", "already_sent"),
+        idempotent=True,
     ),
 )

@@ -93,6 +93,13 @@ class UploadView(View):
     )
     skipped: dict[str, int] = Field(description="Of those accepted, how many are not sent to, by code.")
     columns: list[str]
+    header_row: int | None = Field(
+        description="The row that was read as the names of columns, as a spreadsheet numbers it. Null: it is not read, "
+        "or an earlier version has read it."
+    )
+    recipient_column: str | None = Field(
+        description="The column that holds the recipients, as the file names it. Null as `header_row` is."
+    )
     code: str | None = Field(
         description="Of a file that cannot be used: why. Its row on the page of errors: `/errors#list_no_header`."
     )
@@ -157,6 +164,8 @@ def upload_view(
         hidden_rows=x.hidden,
         skipped=dict(x.skipped or {}),
         columns=list(x.columns),
+        header_row=x.heading[0],
+        recipient_column=x.heading[1],
         code=x.code or None,
         detail=x.detail or None,
         missing=list(campaign.lacks(x.columns)) if x.state is UploadState.READY else [],

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -113,6 +114,9 @@ class Reader:
     def _due(self, body: str) -> About:
         if body == contracts.LOOK:
             return About("looks for leases of dead workers", "to be done")
+        minute = contracts.DueMinute.loads(body)
+        if minute is not None:
+            return _minute(minute)
         way = contracts.ResumeTask.loads(body)
         if way is not None:
             what = short(way.credential or way.account) or "everything"
@@ -153,13 +157,22 @@ def _inbox(body: str) -> About:
 
 
 def _window(body: str) -> About:
-    """Read a hint about a window, or the report of a run that failed. A run each minute makes up for both."""
+    """Read a hint about a window or a minute, or the report of a run that failed. The sweeper makes up for them."""
+    minute = contracts.DueMinute.loads(body)
+    if minute is not None:
+        return _minute(minute)
     name = contracts.load_digest_hint(body)
     if not name:
         return _report(body)
     if not is_window_id(name):
         raise ValueError("not the id of a window")
     return About(f"window {name}", "made by the next run")
+
+
+def _minute(minute: contracts.DueMinute) -> About:
+    """Return what a minute is about. If it is lost, the sweeper finds what was due."""
+    when = f" at {datetime.fromtimestamp(minute.at, UTC):%Y-%m-%d %H:%M}" if minute.at else ", overdue"
+    return About(f"{minute.kind}{when}", "found by the sweeper")
 
 
 def _changes(body: str) -> About:

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from botocore import exceptions as sdk
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from shared.adapters.aws import ClientOptions
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
 from shared.contracts import AUDIT_DAYS, INDEX_OPEN
 from shared.domain.recipients.address_names import Names
@@ -25,9 +25,12 @@ Item = dict[str, Any]
 """An item in DynamoDB's own form."""
 T = TypeVar("T")
 
-CONFIG: Final = Config(
-    connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3}, max_pool_connections=64
-)
+CONFIG: Final[ClientOptions] = {
+    "connect_timeout": 2,
+    "read_timeout": 5,
+    "retries": {"mode": "standard", "total_max_attempts": 3},
+    "max_pool_connections": 64,
+}
 TOGETHER: Final = "transact_write_items"
 TRIES: Final = 6
 """Tries of a transaction that conflicts with another, after random pauses of up to 25, 50, 100 … ms."""

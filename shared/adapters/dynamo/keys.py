@@ -55,6 +55,7 @@ Table `ops`:
 |---|---|
 | one ledger, all ledgers of a job; none of a small job | `J#job / L#00012` |
 | slots, breaker, reservation of a credential | `P#credential / PACER`, `BREAKER`, `HOLDER` |
+| leases of a credential that have no room beside its slots | `P#credential / HINTS`, `P#credential#HINTS#3 / worker` |
 | which credentials were ever declared? | `SYS / CREDENTIALS` |
 | how far is the sweeper? | `SYS / SWEEP` |
 | with which body did this webhook's signature come? | `W#sha256 / POST` |

@@ -17,12 +17,12 @@ from typing import Any, Final
 import orjson
 from botocore.exceptions import ClientError, HTTPClientError, NoCredentialsError
 
+from shared.adapters.aws import Aws
 from shared.frozen import dataclass
 from shared.ports import AnswerLost, Clock, Http, NotSent, Response
 from shared.sigv4 import AwsKeys, Signer
 
 TIMEOUT: Final = 5.0
-"""Seconds from the start of a try to its whole answer."""
 CONNECT_TIMEOUT: Final = 2.0
 IDLE: Final = 20.0
 """Seconds for which a connection without a request is kept: a try on one that AWS has closed is made again."""
@@ -68,6 +68,7 @@ DYNAMODB: Final = AwsService(
         "batch_write_item",
         "transact_get_items",
         "transact_write_items",
+        "describe_table",
     ),
 )
 SQS: Final = AwsService(
@@ -79,8 +80,10 @@ SQS: Final = AwsService(
         "send_message",
         "send_message_batch",
         "receive_message",
+        "delete_message",
         "delete_message_batch",
         "change_message_visibility",
+        "change_message_visibility_batch",
         "get_queue_attributes",
     ),
 )
@@ -96,6 +99,7 @@ class DirectClient:
         keys: those of the function, always current.
         http: keeps connections for `IDLE` seconds.
         sleep: waits some seconds.
+        timeout: seconds from the start of a try to its whole answer.
     """
 
     def __init__(
@@ -108,6 +112,7 @@ class DirectClient:
         http: Http,
         clock: Clock,
         sleep: Callable[[float], None],
+        timeout: float = TIMEOUT,
     ) -> None:
         self._service = service
         self._url = endpoint.rstrip("/") + "/"
@@ -115,6 +120,7 @@ class DirectClient:
         self._http = http
         self._clock = clock
         self._sleep = sleep
+        self._timeout = timeout
         content_type = f"application/x-amz-json-{service.version}"
         for method in service.methods:
             target = f"{service.target}.{method.title().replace('_', '')}"
@@ -148,10 +154,23 @@ class DirectClient:
             raise NoCredentialsError
         headers = signer.headers(keys, sha256(body).hexdigest(), now)
         try:
-            answer = self._http.request("POST", self._url, headers=headers, body=body, deadline=now + TIMEOUT)
+            answer = self._http.request("POST", self._url, headers=headers, body=body, deadline=now + self._timeout)
         except (NotSent, AnswerLost) as error:
             raise HTTPClientError(error=error) from None
         return _read(method, answer)
+
+
+def client(
+    service: AwsService,
+    aws: Aws,
+    http: Http,
+    clock: Clock,
+    sleep: Callable[[float], None],
+    timeout: float = TIMEOUT,
+) -> DirectClient:
+    """Return a client with the endpoint, region and keys that clients of botocore have; see `DirectClient`."""
+    url, region = aws.endpoint(service.name)
+    return DirectClient(service, url, region, keys=aws.keys, http=http, clock=clock, sleep=sleep, timeout=timeout)
 
 
 def _may_pass(error: ClientError | HTTPClientError) -> bool:

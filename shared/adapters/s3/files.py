@@ -7,23 +7,23 @@ from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import quote
 
-from botocore.config import Config
 from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 
+from shared.adapters.aws import ClientOptions
 from shared.adapters.s3.blobs import S3Blobs
 from shared.adapters.sqs import is_transient
 from shared.ports import Clock, FileChanged, FileFacts, Retriable
 
-CONFIG: Final = Config(
-    signature_version="s3v4",  # else botocore presigns for the global endpoint, which sends clients elsewhere
-    s3={"addressing_style": "virtual"},
-    request_checksum_calculation="when_required",  # else a presigned PUT asks its client for a checksum
-    response_checksum_validation="when_required",
-    connect_timeout=2,
-    read_timeout=20,
-    retries={"mode": "standard", "total_max_attempts": 3},
-)
+CONFIG: Final[ClientOptions] = {
+    "signature_version": "s3v4",  # else botocore presigns for the global endpoint, which sends clients elsewhere
+    "s3": {"addressing_style": "virtual"},
+    "request_checksum_calculation": "when_required",  # else a presigned PUT asks its client for a checksum
+    "response_checksum_validation": "when_required",
+    "connect_timeout": 2,
+    "read_timeout": 20,
+    "retries": {"mode": "standard", "total_max_attempts": 3},
+}
 BLOCK: Final = 1024 * 1024
 """Bytes read at a time."""
 RETRIES: Final = 5

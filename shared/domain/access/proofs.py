@@ -1,5 +1,6 @@
 """How a program proves that an API key is its own, and the tokens that it gets in exchange for the key."""
 
+import re
 from enum import StrEnum
 from typing import Final
 
@@ -12,6 +13,23 @@ ACCESS_USE: Final = "posthaste access token 1"
 """The use of a token's seal: a text that was sealed for another use is no token."""
 ACCESS_MS: Final[Millis] = 600_000
 """For so long a token is valid, unless its key ends before."""
+_TOKEN: Final = re.compile(r"ph_token_([0-9a-f]{16})\.[A-Za-z0-9_-]+")
+
+
+def token_text(key_id: str, sealed: str) -> str:
+    """Return the text of a token: the id of its key, by which a router finds the cell, and what is sealed."""
+    return f"{ACCESS}{key_id}.{sealed}"
+
+
+def sealed_of(text: str) -> str:
+    """Return what is sealed in the text of a token. Earlier versions wrote no id."""
+    return text.removeprefix(ACCESS).rpartition(".")[2]
+
+
+def key_id_of_token(text: str) -> str:
+    """Return the id of the key of a token, unchecked; empty: the text names none."""
+    found = _TOKEN.fullmatch(text)
+    return found[1] if found else ""
 
 
 class Proof(StrEnum):

@@ -20,6 +20,7 @@ from shared.domain.content.content import Mailbox, Speech
 from shared.domain.content.templates import RECIPIENT, UNSUBSCRIBE_URL, Template, variables
 from shared.domain.hours.hours import OpenHours
 from shared.domain.lists.gaps import LANDLINES, Gap
+from shared.domain.lists.rows import Position
 from shared.domain.lists.uploads import Checkpoint
 from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
@@ -254,10 +255,12 @@ class Upload:
     Attributes:
         id: also that of the job that it becomes.
         blob: name of its file in the bucket; `etag` (without quotes) and `size` (bytes) once it is there.
+        shares: name of another list's file, which it reads instead of one of its own; `shared_at`: when that was given
+            its place.
         csv: name of the CSV that was made of its file; empty if the file is CSV in UTF-8. `csv_etag` and `csv_size`
             likewise.
         region: country whose numbers need no country code; `drop_duplicates`, `column`, `strict`, `sha256`,
-            `sheet`, `encoding` and `keep_hidden` as in `uploads.ListRules`.
+            `sheet`, `encoding`, `keep_hidden` and `header_row` as in `uploads.ListRules`.
         zones: its chunks hold recipients of one zone each.
         hidden: rows of a workbook that its user does not see.
         credential: the lane of its ledgers.
@@ -291,8 +294,11 @@ class Upload:
     sheet: str = ""
     encoding: str = ""
     keep_hidden: bool = False
+    header_row: int = 0
     zones: bool = False
     hidden: int = 0
+    shares: str = ""
+    shared_at: int = 0
     etag: str = ""
     size: int = 0
     csv: str = ""
@@ -323,6 +329,15 @@ class Upload:
         return self.checkpoint.gaps if self.state is UploadState.READY and self.checkpoint else None
 
     @property
+    def heading(self) -> tuple[int, str] | tuple[None, None]:
+        """The row that was read as the names of columns, and the column of recipients as the file names it.
+
+        None: it is not read, or an earlier version has read it.
+        """
+        at = self.checkpoint.position if self.checkpoint else Position()
+        return (at.header_row, at.named) if at.header_row else (None, None)
+
+    @property
     def progress(self) -> float:
         """Share of the file that is read, 0 to 1."""
         if self.state in (UploadState.READY, UploadState.SENT):
@@ -333,7 +348,17 @@ class Upload:
     @property
     def source(self) -> tuple[str, str]:
         """Name and ETag of the CSV file that is read."""
-        return (self.csv, self.csv_etag) if self.csv else (self.blob, self.etag)
+        return (self.csv, self.csv_etag) if self.csv else (self.file, self.etag)
+
+    @property
+    def file(self) -> str:
+        """Name of the file as it was uploaded."""
+        return self.shares or self.blob
+
+    @property
+    def put_at(self) -> Millis:
+        """When its file was given a place. From then on the file's days count."""
+        return self.shared_at or self.created_at
 
     def changed(self, **changes: Any) -> "Upload":
         """Return it with changes, one version on."""

@@ -5,7 +5,7 @@ Source: docs/protocol.md, "Sweep", rule E; docs/adr/0055.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Final
 
 from shared.frozen import dataclass
@@ -26,6 +26,7 @@ class LeaseHint:
     Attributes:
         worker: a process and its lease, or leases that reserve together, as no other is called.
         group: what is stored, if it is about several leases; this is one of them.
+        alone: whether it was read from an item of its own, where it takes no room from others.
     """
 
     worker: str
@@ -33,6 +34,7 @@ class LeaseHint:
     chunk: int
     epoch: int
     group: str = ""
+    alone: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:

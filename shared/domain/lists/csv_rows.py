@@ -20,11 +20,11 @@ from shared.domain.lists.header import (
     FileFault,
     Header,
     RecipientColumn,
-    read_header,
     recipient_at,
     short,
     usable,
 )
+from shared.domain.lists.heading import HeaderSearch
 from shared.domain.lists.rows import Position, Row, RowCode, is_blank, largest
 from shared.domain.workbooks.broken import ERRORS, why_broken
 
@@ -65,7 +65,12 @@ class RowReader:
     """
 
     def __init__(
-        self, position: Position | None = None, wanted: RecipientColumn | None = None, *, all_utf8: bool = False
+        self,
+        position: Position | None = None,
+        wanted: RecipientColumn | None = None,
+        *,
+        all_utf8: bool = False,
+        header_row: int = 0,
     ) -> None:
         """Begin a file, or continue at a position.
 
@@ -73,12 +78,16 @@ class RowReader:
             position: where the first byte fed lies; None for the begin of the file.
             wanted: which column holds the recipients; by default `recipient`.
             all_utf8: whether a row that is not UTF-8 makes the file one that cannot be used.
+            header_row: the row with the names of columns, as a spreadsheet numbers it; 0: it is found out.
         """
         at = position or Position()
         self.fault: FileFault | None = None
         self._wanted = wanted or RecipientColumn()
         self._all_utf8 = all_utf8
         self._header = at.header
+        self._header_row, self._named = at.header_row, at.named
+        self._search = HeaderSearch(self._wanted, header_row)
+        self._searched: Position | None = None  # where a search begins anew that is not at its end
         self._recipient = -1
         self._separator = at.separator
         self._blanks = at.blanks
@@ -91,6 +100,8 @@ class RowReader:
     @property
     def position(self) -> Position:
         """Where the first row begins that was not returned yet."""
+        if self._searched is not None and not self._header:
+            return self._searched
         until = self._lines_until if self._lines_until > self._offset else 0
         here = replace(self.start, offset=self._offset, row=self._row, skipping=self._skipping)
         return replace(here, lines_until=until, blanks=self._blanks)
@@ -98,7 +109,8 @@ class RowReader:
     @property
     def start(self) -> Position:
         """The start of the file, with what the header showed."""
-        return Position(header=self._header, separator=self._separator)
+        header = Position(header=self._header, separator=self._separator)
+        return replace(header, header_row=self._header_row, named=self._named)
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -135,7 +147,7 @@ class RowReader:
         if not self.fault:
             yield from self._take(final=True)
         if self.fault is None and not self._header:
-            self.fault = FileFault(FileCode.NO_HEADER, "The file is empty.")
+            self.fault = self._search.ended(self._blanks)
         elif self.fault is None and self._row == 0:
             self.fault = FileFault(FileCode.NO_ROWS, "The file has no row below its header.")
 
@@ -213,7 +225,7 @@ class RowReader:
     def _rows(self, raws: list[bytes], start: int, limit: int) -> Iterator[list[Row]]:
         """Yield complete rows, given without line feeds, of which the first begins at `start`; `limit`: end of data."""
         while not self._header and raws and self.fault is None:
-            self._to_header(raws[0])
+            self._to_header(raws[0], start)
             start += len(raws.pop(0)) + 1
         if not raws or self.fault:
             return
@@ -226,11 +238,16 @@ class RowReader:
             if self.fault:
                 return
 
-    def _to_header(self, raw: bytes) -> None:
-        if len(raw) <= MAX_LOOK and (not raw.strip(b" \t\r") or _SEPARATOR_LINE.fullmatch(raw.strip(b" \r"))):
+    def _to_header(self, raw: bytes, start: int) -> None:
+        """Look whether a row is the header. `start`: the offset at which it begins."""
+        number = self._blanks + 1
+        if self._search.passes(number):
+            self._blanks += 1
+        elif len(raw) <= MAX_LOOK and (not raw.strip(b" \t\r,;") or _SEPARATOR_LINE.fullmatch(raw.strip(b" \r"))):
+            self.fault = self._search.blank(number)
             self._blanks += 1
         else:
-            self._read_header(raw)
+            self._read_header(raw, start)
 
     def _quick(self, raws: list[bytes], ends: list[int]) -> list[Row]:
         """Read many rows at once, at a tenth of the cost; doubtful rows are read separately."""
@@ -283,14 +300,20 @@ class RowReader:
         found = _cells(raw, len(self._header), self._separator) if raw.strip(b" \t\r") else []
         return [] if isinstance(found, list) and is_blank(found) else found
 
-    def _read_header(self, raw: bytes) -> None:
+    def _read_header(self, raw: bytes, start: int) -> None:
         kind = kind_of(raw)
         if kind:
             self.fault = FileFault(FileCode.INVALID_HEADER, f"The file is {kind}. Save it as CSV in UTF-8.")
             return
-        found = read_header(lambda separator: _header_cells(raw, separator), self._wanted)
+        if self._searched is None:
+            self._searched = Position(offset=start, blanks=self._blanks)
+        number = self._blanks + 1
+        found = self._search.take(number, lambda separator: _header_cells(raw, separator))
         if isinstance(found, Header):
             self._header, self._separator = found.names, found.separator
+            self._header_row, self._named = number, found.named
+        elif found is None:
+            self._blanks += 1
         else:
             self.fault = found
 

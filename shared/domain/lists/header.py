@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 from unicodedata import category, normalize
@@ -77,11 +78,13 @@ class Header:
         names: the columns' names, as placeholders mean them (`placeholder_names`).
         recipient: index of the column that holds the recipients.
         separator: what separates the columns.
+        named: the recipients' column as the file writes it, at most `MAX_SHOWN` characters.
     """
 
     names: tuple[str, ...]
     recipient: int
     separator: str
+    named: str = ""
 
 
 def column_name(text: str) -> str:
@@ -125,7 +128,7 @@ def doubts(missing: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     """
     alike = {variable: [name for name in columns if placeholder_name(name) == variable] for variable in missing}
     return tuple(
-        f"{_listed(names)} can each be the column `{variable}`. Name one of them so."
+        f"{listed(names)} can each be the column `{variable}`. Name one of them so."
         for variable, names in alike.items()
         if len(names) > 1
     )
@@ -162,6 +165,8 @@ def read_header(split: Callable[[str], list[str] | FileFault], wanted: Recipient
         cells = split(separator)
         names = () if isinstance(cells, FileFault) else tuple(map(column_name, cells))
         found = cells if isinstance(cells, FileFault) else _header(names, separator, wanted)
+        if isinstance(found, Header) and not isinstance(cells, FileFault):
+            return replace(found, named=short(cells[found.recipient].strip()))
         if isinstance(found, Header):
             return found
         faults.append((max(1, len(names)), found))
@@ -197,34 +202,40 @@ def recipient_at(names: Sequence[str], wanted: RecipientColumn) -> int | FileFau
     if len(found) == 1:
         return found[0]
     if found:
-        detail = f"{_listed([names[i] for i in found])} can each be the column of recipients. Say which one it is."
+        detail = f"{listed([names[i] for i in found])} can each be the column of recipients. Say which one it is."
         return FileFault(FileCode.AMBIGUOUS_RECIPIENT, detail)
     return FileFault(FileCode.MISSING_RECIPIENT, f"The header has no column `{short(exact)}`. {_hint(names)}")
 
 
 def _hint(names: Sequence[str]) -> str:
     """Return what the header has instead, without showing people who are where the header should be."""
-    if any("@" in name or _is_number(name) for name in names):
+    if any("@" in name or is_number(name) for name in names):
         return "The first line holds recipients. Put the names of the columns above it."
-    named = [name for name in names if name and not _NUMBERED.fullmatch(name)]
+    named = _named(names)
     if not named:
         return "None of its columns has a name."
     if len(named) == 1 < len(names):
-        return f"Its only name is {_listed(named)}. If that is a title, remove it: the header must be the first line."
+        return f"Its only name is {listed(named)}. If that is a title, say which row has the names of the columns."
     return _found([name for name in names if name])
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name and not _NUMBERED.fullmatch(name)]
 
 
 def _found(names: Sequence[str]) -> str:
     other = " They must be separated by commas, semicolons or tabs." if len(names) == 1 and "|" in names[0] else ""
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return f"It has {_listed(names[:MAX_NAMED])}{more}.{other}"
+    return f"It has {listed(names[:MAX_NAMED])}{more}.{other}"
 
 
-def _is_number(name: str) -> bool:
+def is_number(name: str) -> bool:
+    """Return whether a cell looks like a phone number, not like the name of a column."""
     return sum(map(str.isdigit, name)) >= DIGITS and not any(map(str.isalpha, name))
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return columns' names as an error shows them."""
     return ", ".join(f"`{short(name)}`" for name in names)
 
 

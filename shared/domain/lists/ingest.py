@@ -138,7 +138,7 @@ class Ingest:
         self._numbers = NumberZones() if options.zones and channel.numbers else None
         self._zones = self._mark.zones
         self._zone_at: int | None = None  # the place of the column TIME_ZONE, -1 if there is none
-        self._rows = RowReader(self._mark.position, column, all_utf8=all_utf8)
+        self._rows = RowReader(self._mark.position, column, all_utf8=all_utf8, header_row=options.header_row)
         self._fault: FileFault | None = None
         self._number = self._mark.chunk
         self._accepted = self._mark.counts.accepted

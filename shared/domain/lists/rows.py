@@ -31,7 +31,7 @@ class Row(NamedTuple):
         detail: a sentence for people, that quotes nothing of the row.
         endless: the row is longer than `csv_rows.MAX_LOOK`, and from `end` on is skipped to its line end.
         lines_until: byte offset, beyond `start`, up to which rows end at any line end; or 0.
-        blanks: blank lines above it.
+        blanks: blank lines above it, and lines above the header.
     """
 
     number: int
@@ -54,7 +54,8 @@ class Row(NamedTuple):
 class Position:
     """The position from which a reader continues: `row` rows lie before byte `offset`. Other fields are as in `Row`.
 
-    `skipping` is true inside of an endless row; the header is empty until it is read.
+    `skipping` is true inside of an endless row; the header is empty until it is read. `header_row` is its number in a
+    spreadsheet, 0 if an earlier version has read it, and `named` the recipients' column as the file writes it.
     """
 
     offset: int = 0
@@ -64,6 +65,8 @@ class Position:
     lines_until: int = 0
     separator: str = ","
     blanks: int = 0
+    header_row: int = 0
+    named: str = ""
 
     def before(self, row: Row) -> "Position":
         """Return the position at which a row of the same file begins."""
@@ -75,7 +78,8 @@ class Position:
         return self._at(row, row.end, row.number, skipping=row.endless, lines_until=until)
 
     def _at(self, row: Row, offset: int, number: int, *, skipping: bool, lines_until: int) -> "Position":
-        return Position(offset, number, self.header, skipping, lines_until, self.separator, row.blanks)
+        here = (offset, number, self.header, skipping, lines_until, self.separator, row.blanks)
+        return Position(*here, self.header_row, self.named)
 
 
 def is_blank(cells: Iterable[str]) -> bool:

@@ -22,6 +22,12 @@ _LATER: Final[Mapping[str, Mapping[str, Any]]] = {
     "options": {"column": "", "strict": False, "zones": False},
 }
 """Fields that earlier versions do not know, with their defaults: stored apart, so that those versions read the rest."""
+_HEADING: Final = {
+    "row": ("position", "header_row"),
+    "named": ("position", "named"),
+    "asked": ("options", "header_row"),
+}
+"""Names in `heading` of a stored checkpoint → part and field. Earlier versions would refuse these fields in `more`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ class Options:
         column: name of the column that holds the recipients; empty: `recipient`, or a name that the channel knows.
         strict: the first invalid row makes the file one that cannot be used.
         zones: each chunk holds recipients of one zone.
+        header_row: the row with the names of columns, as a spreadsheet numbers it; 0: it is found out.
     """
 
     channel: str
@@ -45,6 +52,7 @@ class Options:
     column: str = ""
     strict: bool = False
     zones: bool = False
+    header_row: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ class ListRules:
 
     Attributes:
         region: ISO 3166 code of the country whose numbers need no country code.
-        drop_duplicates: as in `Options`, and so are `column` and `strict`.
+        drop_duplicates: as in `Options`, and so are `column`, `strict` and `header_row`.
         sha256: of the file, hex, as its client says; empty if it says nothing. Only finds the same file again.
         sheet: of a workbook, by its name; empty for the first one that a user sees.
         keep_hidden: of a workbook: also send to rows that its user does not see.
@@ -68,6 +76,7 @@ class ListRules:
     sheet: str = ""
     encoding: str = ""
     keep_hidden: bool = False
+    header_row: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +113,14 @@ class Checkpoint:
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         out = asdict(self) | {"position": asdict(self.position) | {"header": list(self.position.header)}}
+        heading = {name: out[part].pop(field) for name, (part, field) in _HEADING.items()}
         later = {(part, name): out[part].pop(name) for part, names in _LATER.items() for name in names}
         del out["gaps"], out["zones"]
         if self.gaps is not None:
             out["gaps"] = gaps.document_of(self.gaps)
         more = {f"{part}.{name}": value for (part, name), value in later.items() if value != _LATER[part][name]}
-        return out | ({"more": more} if more else {}) | ({"zones": list(self.zones)} if self.zones else {})
+        read = {"heading": heading} if any(heading.values()) else {}
+        return out | ({"more": more} if more else {}) | ({"zones": list(self.zones)} if self.zones else {}) | read
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "Checkpoint":
@@ -121,6 +132,9 @@ class Checkpoint:
         parts: dict[str, dict[str, Any]] = {part: {} for part in _LATER}
         for name, value in document.get("more", {}).items():
             part, _, field = name.partition(".")
+            parts[part][field] = value
+        for name, value in document.get("heading", {}).items():
+            part, field = _HEADING[name]
             parts[part][field] = value
         at = document["position"]
         return cls(

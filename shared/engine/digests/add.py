@@ -10,6 +10,7 @@ whether it took place. A next window begins only once its predecessor is seen cl
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from shared.domain.digests import window as rules
@@ -21,7 +22,7 @@ from shared.domain.times import Millis
 from shared.engine.digests.earlier import EarlierEvents
 from shared.engine.pool import Pool
 from shared.frozen import dataclass
-from shared.ports import Clock, DigestHints, DigestPolicies, Retriable, WindowRetention, Windows
+from shared.ports import Clock, DigestPolicies, NewWindowHints, Retriable, WindowRetention, Windows
 
 WORKERS: Final = 16
 """Keys of one request that are served at once."""
@@ -124,7 +125,7 @@ class DigestAdder:
         windows: Windows,
         keeping: WindowRetention,
         policies: DigestPolicies,
-        hints: DigestHints,
+        hints: NewWindowHints,
         clock: Clock,
         pool: Callable[[int], Pool],
     ) -> None:
@@ -331,7 +332,8 @@ class DigestAdder:
         window = rules.opened((place.account, place.test), place.key, number, policy, part, self._now())
         stored = self._windows.open(window)
         if part.id in stored.parts:
-            self._hint(stored, stored.due_at)
+            with suppress(Retriable):  # the sweeper finds the window
+                self._hints.opened(stored.id, stored.due_at)
         return stored
 
     def _closed(self, window: DigestWindow) -> DigestWindow | None:
@@ -352,10 +354,8 @@ class DigestAdder:
         return window
 
     def _hint(self, window: DigestWindow, at: Millis) -> None:
-        try:
+        with suppress(Retriable):  # the sweeper finds the window
             self._hints.at(window.id, at)
-        except Retriable:
-            return  # the scheduled function finds the window
 
     def _now(self) -> Millis:
         return int(self._clock.now() * 1000)

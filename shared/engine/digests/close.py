@@ -1,4 +1,4 @@
-"""Windows whose time has come: a hint, or else the walk of every minute, closes and makes each (rules D5)."""
+"""Windows whose time has come: a hint, or else the walk, closes and makes each (rules D5)."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -9,15 +9,14 @@ from typing import Final
 from shared.domain.digests.policy import MAX_RETENTION
 from shared.domain.digests.window import SHARDS, DigestWindow, WindowState, postponed
 from shared.domain.spending.limits import CODE
-from shared.domain.times import DAY_MS, Millis
+from shared.domain.times import DAY_MS, Millis, Seconds
 from shared.engine.digests.make import DigestFault, DigestMaker
+from shared.engine.digests.overdue import HINTED_MS, MINUTE_MS
 from shared.engine.digests.repeats import Repeats
 from shared.ports import Clock, DigestHints, DigestPolicies, Retriable, WindowRetention, Windows
 
 LATE_MS: Final = 600_000
 """A window that has not been made so long after it closed raises the alarm."""
-HINTED_MS: Final = 20_000
-"""The walk leaves a window so long to its hint."""
 MIN_PAUSE_MS: Final = 60_000
 MAX_PAUSE_MS: Final = 180_000
 """Between two tries of the walk to make a window: a quarter of the time since it closed, within these bounds."""
@@ -92,7 +91,18 @@ class WindowCloser:
             return window
         return self._windows.close(window_id, self._now())
 
-    # Every minute
+    def minute(self, begin: Seconds) -> int:
+        """Send the hints of all windows that end in a minute, and return how many they are.
+
+        Args:
+            begin: of the minute, Unix seconds.
+        """
+        since = int(begin * 1000)
+        return self._hints.all(
+            x for shard in range(SHARDS) for x in self._keeping.ending(shard, since, since + MINUTE_MS)
+        )
+
+    # What hints have left
 
     def walk(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Yield each window that is due with what closes and makes it."""

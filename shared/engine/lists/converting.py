@@ -56,7 +56,7 @@ class Converter:
         if upload.size > MAX_PACKED:
             raise too_large(f"has more than {MAX_PACKED // 1024**2} MB")
         with TemporaryFile() as file:
-            for block in self.files.read(upload.blob, etag=upload.etag, start=0):
+            for block in self.files.read(upload.file, etag=upload.etag, start=0):
                 file.write(block)
             if not is_workbook(file):
                 return None
@@ -78,7 +78,7 @@ class Converter:
             EncodingError: the file is not in this encoding, or it takes too long.
             FileChanged: the file was replaced or removed.
         """
-        blocks = as_utf8(self.files.read(upload.blob, etag=upload.etag, start=0), upload.encoding)
+        blocks = as_utf8(self.files.read(upload.file, etag=upload.etag, start=0), upload.encoding)
         late = EncodingError("The file takes too long to be made UTF-8. Save it as CSV in UTF-8.")
         return self._put(upload, owner, self._parts(blocks, late, stop))
 

@@ -206,14 +206,15 @@ class _Reading(LeasedWork[Upload]):
         except EncodingError as error:
             return self._fail(FileCode.INVALID_ENCODING, str(error))
         except FileChanged:
-            facts = self._parts.files.facts(held.blob)
+            facts = self._parts.files.facts(held.file)
             return self._fail(Code.FILE_CHANGED if facts else Code.FILE_MISSING)
 
     def _options(self) -> Options:
         held = self.held
         rate = self._parts.settings.credential(held.credential).rate
         size = chunking.chunk_size(chunking.MAX_RECIPIENTS, 1, rate)
-        return Options(held.channel, held.region, held.drop_duplicates, size, held.column, held.strict, held.zones)
+        rules = (held.column, held.strict, held.zones, held.header_row)
+        return Options(held.channel, held.region, held.drop_duplicates, size, *rules)
 
     def _read(self, options: Options) -> WorkResult:
         held, mark = self.held, self.held.checkpoint

@@ -51,6 +51,8 @@ class Refusal(StrEnum):
     """The account has as many places for files as it may."""
     TOO_MANY_LISTS = "too_many_lists"
     """The campaign has sent as many lists as it may."""
+    FILE_DELETED = "file_deleted"
+    """The file of a list that is to be read again is no longer kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class Uploading:
             refusal = _closed(current)
             if refusal is not None:
                 return refusal
-            facts = self._files.facts(upload.blob)
+            facts = self._files.facts(upload.file)
             if facts is None:
                 return Refusal.UPLOAD_MISSING
             if wanted and facts.etag != wanted:
@@ -235,6 +237,32 @@ class Uploading:
         self._uploads.add(upload)
         return self.complete(campaign, claim(upload.id), by=by)
 
+    def reuse(
+        self,
+        campaign: Campaign,
+        found: Upload,
+        rules: ListRules,
+        *,
+        claim: Callable[[str], str] = lambda upload: upload,
+        by: str = SYSTEM,
+    ) -> Upload | Refusal | None:
+        """Take the file of another list of the same keys, to be read anew. The file stays that list's own.
+
+        Args:
+            campaign: the one that is to have the list.
+            found: the other list, of any campaign.
+            rules: how the file is to be read.
+            claim: as `put` takes it.
+        """
+        refusal = _closed(campaign) or (None if found.etag else Refusal.UPLOAD_MISSING)
+        if refusal is not None:
+            return refusal
+        if self._files.facts(found.file) is None:
+            return Refusal.FILE_DELETED
+        upload = replace(self._upload(campaign, rules), shares=found.file, shared_at=found.put_at)
+        self._uploads.add(upload)
+        return self.complete(campaign, claim(upload.id), found.etag, by=by)
+
     def _again(self, upload: Upload, wanted: str) -> Upload | Refusal:
         if wanted and upload.etag != wanted:
             return Refusal.ETAG_MISMATCH
@@ -273,6 +301,7 @@ class Uploading:
             sheet=rules.sheet,
             encoding=rules.encoding,
             keep_hidden=rules.keep_hidden,
+            header_row=rules.header_row,
             zones=campaign.hours is not None and campaign.hours.by_recipient,
         )
 
@@ -321,7 +350,8 @@ def as_csv(rows: Sequence[Mapping[str, str]]) -> bytes:
 
 
 def _event(upload: Upload, now: int, act: Act, by: str) -> Event:
-    return audited(upload.namespace, now, upload.campaign, act, by, {"list": upload.id})
+    shares = {"file_of": upload.shares.rpartition("/")[2]} if upload.shares else {}
+    return audited(upload.namespace, now, upload.campaign, act, by, {"list": upload.id, **shares})
 
 
 def _closed(campaign: Campaign) -> Refusal | None:

@@ -150,9 +150,9 @@ class ExpiredLeases:
 
         Args:
             since: when it was seen that the lease has ended, in Unix seconds.
-            crowded: whether the credential has many hints. Those about groups take no room from others.
+            crowded: whether the credential has many hints that take room from others.
         """
-        if (crowded and not hint.group) or self._clock.now() - since >= KEPT:
+        if (crowded and _takes_room(hint)) or self._clock.now() - since >= KEPT:
             self._hints.forget(credential, hint)
         else:
             self._over[credential, hint] = since
@@ -172,8 +172,13 @@ class ExpiredLeases:
 
 
 def _crowds(found: Iterable[tuple[str, LeaseHint]]) -> Counter[str]:
-    """Return how many hints of each credential take room from others: those about groups do not."""
-    return Counter(credential for credential, hint in found if not hint.group)
+    """Return how many hints of each credential take room from others."""
+    return Counter(credential for credential, hint in found if _takes_room(hint))
+
+
+def _takes_room(hint: LeaseHint) -> bool:
+    """Tell whether a hint may be beside the slots: those about groups, and those by themselves, are not."""
+    return not (hint.group or hint.alone)
 
 
 def _may_point(job: Job, now: Millis, taken: int) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import honest
-from tests.cli.fakes import FakeApi, Run
+from tests.cli.fakes import Answer, FakeApi, Run
 from tests.cli.scripts import CAMPAIGN, UPLOAD, bad_row, campaign, listed, place
 
 
@@ -20,6 +20,40 @@ def test_the_column_and_strictness_are_the_uploads(run: Run, api: FakeApi, folde
     asked = api.asked[1].json
     assert len(asked.pop("sha256")) == 64
     assert asked == {"duplicates": "drop", "recipient_column": "Contact", "strict": True, "size": 24}
+
+
+@pytest.mark.slow
+def test_the_row_of_the_header_is_the_uploads_and_is_shown(run: Run, api: FakeApi, folder: Path) -> None:
+    (folder / "list.csv").write_bytes(b"email\nReport\nKontakt;E-Mail\nx;ann@example.org\n")
+    found = listed("failed", header_row=3, recipient_column="E-Mail", code="no_valid_rows", detail="None.")
+    api.answers(campaign(status=201), place(api), found)
+    done = run("campaign", "run", "list.csv", "--stored-template", "t1", "--header-row", "3", "--yes")
+    assert api.asked[1].json["header_row"] == 3
+    assert "row 3 has the names of columns; recipients are in E-Mail" in done.out
+    refused = run("campaign", "run", "list.csv", "--stored-template", "t1", "--header-row", "2", "--yes")
+    assert refused.code == 2
+    assert "It has `report`.\n  name it: --recipient-column NAME; if its name is in another row: --header-row N" in (
+        refused.err
+    )
+
+
+@pytest.mark.slow
+def test_the_list_of_another_campaign_is_read_again(run: Run, api: FakeApi) -> None:
+    taken = Answer({"campaign_id": CAMPAIGN, "upload_id": UPLOAD, "state": "queued"}, 202)
+    api.answers(campaign(status=201), taken, listed("failed", code="missing_recipient", detail="No column."))
+    words = ("--stored-template", "t1", "--list-of", "c" * 26, "--keep-hidden-rows", "--header-row", "2", "--yes")
+    done = run("campaign", "run", *words)
+    assert (done.code, "No column." in done.err) == (1, True)
+    assert api.asked[1].path == f"/campaigns/{CAMPAIGN}/recipients"
+    assert api.asked[1].json == {
+        "list_of": "c" * 26,
+        "duplicates": "drop",
+        "hidden_rows": "keep",
+        "header_row": 2,
+    }
+    for given in ((), ("list.csv", "--list-of", "c1")):
+        refused = run("campaign", "run", *given, "--stored-template", "t1", "--yes")
+        assert (refused.code, "name one list" in refused.err) == (2, True)
 
 
 def test_problems_are_written_into_a_file_that_spreadsheets_open(run: Run, api: FakeApi, folder: Path) -> None:

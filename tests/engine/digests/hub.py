@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from shared.contracts import Credential, load_digest_hint
+from shared.contracts import Credential, DueKind, DueMinute, load_digest_hint
 from shared.domain.content.content import Mailbox
 from shared.domain.digests.events import DigestEvent, pack, raw_size
 from shared.domain.digests.policy import DigestPolicy
@@ -15,8 +15,11 @@ from shared.domain.jobs.states import JobState
 from shared.engine.digests.add import DigestAdder
 from shared.engine.digests.clean import WindowCleaner
 from shared.engine.digests.close import WindowCloser
-from shared.engine.digests.hints import QueuedHints
+from shared.engine.digests.hints import AnnouncedHints
 from shared.engine.digests.make import DigestFault, DigestMaker, DigestStores
+from shared.engine.digests.overdue import OverdueWindows
+from shared.engine.minutes import MinuteAnnouncer, MinuteRelay
+from shared.engine.sweeper.overdue import OverdueWork
 from shared.ports import Clock
 from tests.domain.digests.examples import policy
 from tests.fakes.clock import FakePool
@@ -25,6 +28,7 @@ from tests.fakes.digests.policies import FakeDigestPolicies
 from tests.fakes.digests.windows import FakeWindows
 from tests.fakes.faults import Crash
 from tests.fakes.queues import FakeQueue
+from tests.fakes.schedules import FakeScheduler
 from tests.fakes.world import ACCOUNT, World, credential
 
 __all__ = ["ACCOUNT", "KEY", "LINE", "DigestHub", "event"]
@@ -63,8 +67,11 @@ class DigestHub:
         self.policies = FakeDigestPolicies(tap=self.tap)
         self.jobs = FakeDigestJobs(self.windows, self.records, self.world.ledgers, self.tap)  # type: ignore[arg-type]
         self.queue = FakeQueue(self.clock, self.tap)
-        self.hints = QueuedHints(self.queue, self.clock)
+        self.due_queue = FakeQueue(self.clock, self.tap)
+        self.scheduler = FakeScheduler(self.tap)
+        self.hints = AnnouncedHints(self.queue, self.announcer(self.clock), self.clock)
         self.late: list[str] = []
+        self.overdue: list[DueKind] = []
         self.policies.put(
             policy(
                 sender=Mailbox("digest@example.com"),
@@ -86,7 +93,7 @@ class DigestHub:
 
     def process(self, clock: Clock) -> DigestProcess:
         """Return a function that remembers nothing. `clock`: its own."""
-        hints = QueuedHints(self.queue, clock)
+        hints = AnnouncedHints(self.queue, self.announcer(clock), clock)
         stores = DigestStores(
             windows=self.windows,
             keeping=self.windows,
@@ -117,6 +124,22 @@ class DigestHub:
         )
         return DigestProcess(adder, maker, closer, WindowCleaner(self.windows, self.windows, clock))
 
+    def announcer(self, clock: Clock) -> MinuteAnnouncer:
+        """Return what a process announces minutes by. `clock`: its own."""
+        return MinuteAnnouncer(scheduler=self.scheduler, queue=self.due_queue, clock=clock)
+
+    @property
+    def relay(self) -> MinuteRelay:
+        """Return what wakes the digest function."""
+        wake = {DueKind.DIGESTS: lambda minute: self.queue.send([minute.dumps()])}
+        return MinuteRelay(wake=wake, queue=self.due_queue, clock=self.clock)
+
+    @property
+    def net(self) -> OverdueWork:
+        """Return the sweeper's look."""
+        looks = {DueKind.DIGESTS: OverdueWindows(self.windows, self.clock).found}
+        return OverdueWork(looks, self.due_queue, self.overdue.append)
+
     @property
     def policy(self) -> DigestPolicy:
         """The policy of the keys."""
@@ -140,7 +163,7 @@ class DigestHub:
             return last.id
         number = last.number + 1 if last else 1
         window = self.windows.open(opened((self.account, test), key, number, self.policy, part, now))
-        self.hints.at(window.id, window.closes_at)
+        self.hints.opened(window.id, window.closes_at)
         return window.id
 
     def urgent(self, one: DigestEvent, key: str = KEY) -> str:
@@ -152,11 +175,17 @@ class DigestHub:
     # Steps
 
     def serve(self) -> int:
-        """Serve the hints that are due; return how many."""
+        """Serve what schedules and queues bring now; return how many messages of the digest function that were."""
+        self.scheduler.fire(self.clock.now(), self.due_queue)
+        while (due := self.due_queue.receive()) is not None:
+            minute = DueMinute.loads(due.body)
+            assert minute is not None
+            self.relay.arrived(minute)
+            self.due_queue.delete(due)
         served = 0
         while (message := self.queue.receive()) is not None:
             try:
-                self.closer.arrived(load_digest_hint(message.body))
+                self.one(message.body)
             except DigestFault:
                 pass  # the walk tries again
             except Crash:
@@ -166,8 +195,27 @@ class DigestHub:
             served += 1
         return served
 
+    def one(self, body: str) -> None:
+        """Serve a message."""
+        minute = DueMinute.loads(body)
+        if minute is None:
+            self.closer.arrived(load_digest_hint(body))
+        elif minute.at:
+            self.closer.minute(minute.at)
+        else:
+            self.minute()
+
+    def live(self, seconds: int) -> None:
+        """Let each second pass, and the sweeper look once a minute."""
+        for _ in range(seconds):
+            self.clock.advance(1)
+            if self.clock.ms // 1000 % 60 == 0:
+                for _, look in self.net.walk():
+                    look()
+            self.serve()
+
     def minute(self) -> None:
-        """Let the function of every minute run."""
+        """Let the walks run."""
         for _, act in [*self.closer.walk(), *self.cleaner.walk()]:
             act()
 

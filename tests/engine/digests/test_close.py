@@ -1,4 +1,4 @@
-"""Windows close at their time: by a hint, else by the walk of every minute, which nothing holds up."""
+"""Windows close at their time: by a hint, else by the walk that the sweeper has made, which nothing holds up."""
 
 from contextlib import suppress
 
@@ -7,6 +7,7 @@ import pytest
 from shared.domain.digests.window import WindowState
 from shared.domain.times import DAY_MS
 from shared.engine.digests.close import LATE_MS, MAX_PAUSE_MS, MIN_PAUSE_MS
+from shared.engine.digests.hints import AnnouncedHints
 from shared.ports import Retriable
 from tests.engine.digests.hub import KEY, DigestHub, event
 from tests.fakes.faults import Crash
@@ -31,12 +32,12 @@ def test_a_hint_makes_a_window_at_its_time() -> None:
 
 
 def test_a_hint_that_is_early_is_sent_again() -> None:
-    hub = DigestHub()
+    hub = DigestHub(window=180)
     name = hub.add(event("a", "ann"))
-    hub.clock.advance(280)
+    hub.clock.advance(160)
     hub.add(event("b", "ann"))
     end = hub.window(name).closes_at
-    assert end == hub.window(name).opened_at + 360_000
+    assert end == hub.window(name).opened_at + 240_000
     hub.close(20)
     assert hub.window(name).state is WindowState.OPEN
     assert [m.due * 1000 for m in hub.queue.sent] == [end - 60_000, end]
@@ -45,13 +46,110 @@ def test_a_hint_that_is_early_is_sent_again() -> None:
     assert hub.mails() == {"ann": [("a", "b")]}
 
 
-def test_a_window_of_hours_has_a_hint_every_fifteen_minutes() -> None:
+def test_a_window_of_hours_is_announced_and_closes_within_two_seconds() -> None:
     hub = DigestHub(window=3_600, max_age=3_600)
+    hub.clock.advance(0.3)
     name = hub.add(event("a", "ann"))
+    end = hub.window(name).closes_at
+    assert (hub.queue.sent, hub.due_queue.sent, len(hub.scheduler.set_for)) == ([], [], 1)
+    hub.clock.advance(3_600 - 180)
+    hub.live(190)
+    assert 0 <= hub.window(name).processed_at - end <= 2_000
+    assert (hub.overdue, hub.scheduler.set_for) == ([], {})
+    assert len(hub.queue.sent) == 2, "its minute, and its hint"
+
+
+def test_all_windows_of_a_minute_have_one_schedule_and_each_its_second() -> None:
+    hub = DigestHub(window=3_600, max_age=3_600)
+    hub.clock.advance(60 - hub.clock.now() % 60)
+    names = []
+    for n in range(60):
+        names.append(hub.add(event("a", "ann"), key=f"acme/{n}"))
+        hub.clock.advance(0.9)
+    assert len(hub.scheduler.set_for) == 1
+    assert [call for call in hub.tap.calls if call.startswith("scheduler")] == ["scheduler.set_once"]
+    hub.clock.advance(3_600 - 240)
+    hub.live(240)
+    assert all(0 <= hub.window(x).processed_at - hub.window(x).closes_at <= 2_000 for x in names)
+
+
+def test_a_process_announces_a_minute_once_and_another_s_is_no_second_schedule() -> None:
+    hub = DigestHub(window=3_600, max_age=3_600)
+    for _ in range(3):
+        other = AnnouncedHints(hub.queue, hub.announcer(hub.clock), hub.clock)
+        for n in range(100):
+            other.opened(f"{n:032x}-1", hub.clock.ms + 3_600_000)
+    assert len(hub.scheduler.set_for) == 1
+    assert [call for call in hub.tap.calls if call.startswith("scheduler")] == ["scheduler.set_once"] * 3
+
+
+@pytest.mark.parametrize("lost", ["schedule", "minute", "hint"])
+def test_a_schedule_or_a_message_that_is_lost_costs_two_minutes_at_most(lost: str) -> None:
+    hub = DigestHub(window=600, max_age=600)
+    name = hub.add(event("a", "ann"))
+    end = hub.window(name).closes_at
+    if lost == "schedule":
+        hub.scheduler.set_for.clear()
+        hub.scheduler.bodies.clear()
+    hub.clock.advance(600 - 120)
+    while hub.clock.ms < end - 1_000:
+        hub.clock.advance(1)
+        hub.scheduler.fire(hub.clock.now(), hub.due_queue)
+        if lost == "minute":
+            hub.due_queue.lose()
+        hub.serve()
+        if lost == "hint":
+            hub.queue.lose()
+    assert hub.window(name).state is WindowState.OPEN
+    hub.live(120)
+    assert end + 2_000 < hub.window(name).processed_at <= end + 120_000
+    assert hub.overdue
+
+
+def test_a_crash_between_the_window_and_its_schedule_costs_two_minutes_at_most() -> None:
+    hub = DigestHub(window=600, max_age=600)
+    hub.tap.arm_at("scheduler.set_once", error=Crash)
+    with pytest.raises(Crash):
+        hub.add(event("a", "ann"))
+    (name,) = hub.windows.items
+    hub.reboot()
+    hub.live(720)
+    assert 0 < hub.window(name).processed_at - hub.window(name).closes_at <= 120_000
+
+
+def test_a_window_whose_minute_cannot_be_announced_has_a_hint_of_its_own() -> None:
+    hub = DigestHub(window=1_200, max_age=1_200)
+    hub.tap.arm_at("scheduler.set_once", error=lambda: Retriable("ThrottlingException"))
+    names = [hub.add(event("a", "ann"), key=f"acme/{n}") for n in range(2)]
+    assert [call for call in hub.tap.calls if call.startswith("scheduler")] == ["scheduler.set_once"], "nobody waits"
+    assert hub.scheduler.set_for == {}
+    hub.live(1_203)
+    assert all(0 <= hub.window(x).processed_at - hub.window(x).closes_at <= 2_000 for x in names)
+    hub.add(event("b", "ann"), key="acme/later")
+    assert len(hub.scheduler.set_for) == 1, "it is tried again"
+
+
+def test_a_window_that_is_extended_far_is_closed_at_its_new_end() -> None:
+    hub = DigestHub(window=600, max_age=7_200, near=60, extend=3_000)
+    name = hub.add(event("a", "ann"))
+    hub.live(560)
+    hub.add(event("b", "ann"))
+    end = hub.window(name).closes_at
+    assert end == hub.window(name).opened_at + 3_600_000
+    hub.clock.advance(40)
     for _ in range(4):
-        hub.close(900)
-    assert made(hub, name)
-    assert len(hub.queue.sent) == 4
+        hub.serve()
+        hub.clock.advance(900)
+    hub.serve()
+    assert end <= hub.window(name).processed_at <= end + 600_000
+    assert hub.window(name).state is WindowState.PROCESSED
+
+
+def test_nothing_wakes_the_function_if_nothing_is_due() -> None:
+    hub = DigestHub(window=7_200, max_age=7_200)
+    hub.add(event("a", "ann"))
+    hub.live(3_600)
+    assert (hub.overdue, hub.queue.sent, hub.due_queue.sent) == ([], [], [])
 
 
 def test_a_hint_for_what_is_made_or_cancelled_or_gone_does_nothing() -> None:
@@ -68,10 +166,11 @@ def test_a_hint_for_what_is_made_or_cancelled_or_gone_does_nothing() -> None:
 
 
 def test_a_hint_that_cannot_be_sent_is_no_fault() -> None:
-    hub = DigestHub()
+    hub = DigestHub(window=120)
     hub.tap.arm_at("queue.send", error=lambda: Retriable("queue"))
     name = hub.add(event("a", "ann"))
-    hub.clock.advance(300 + MINUTE)
+    assert hub.queue.waiting == []
+    hub.clock.advance(120 + MINUTE)
     hub.minute()
     assert made(hub, name)
 

@@ -116,6 +116,12 @@ class FakeWindows:
     def due(self, shard: int, now: int) -> Iterable[str]:
         yield from self._atomic("due", lambda: self._walk(shard, now, ended=False))
 
+    def ending(self, shard: int, since: int, until: int) -> Iterable[tuple[str, int]]:
+        def found() -> list[tuple[str, int]]:
+            return [(x, self.items[x].due_at) for x in self._walk(shard, until - 1, ended=False)]
+
+        yield from ((x, at) for x, at in self._atomic("ending", found) if at >= since)
+
     def over(self, shard: int, now: int) -> Iterable[str]:
         yield from self._atomic("over", lambda: self._walk(shard, now, ended=True))
 
@@ -185,7 +191,7 @@ class FakeWindows:
 
 
 class FakeDigestHints:
-    """`ports.DigestHints` in memory: `sent` has each window with its moment."""
+    """`ports.NewWindowHints` in memory: `sent` has each window with its moment."""
 
     def __init__(self, tap: Tap | None = None) -> None:
         self.sent: list[tuple[str, int]] = []
@@ -193,3 +199,12 @@ class FakeDigestHints:
 
     def at(self, window_id: str, at: int) -> None:
         self._tap("digest_hints.at", lambda: self.sent.append((window_id, at)))
+
+    def opened(self, window_id: str, at: int) -> None:
+        self.at(window_id, at)
+
+    def all(self, found: Iterable[tuple[str, int]]) -> int:
+        some = list(found)
+        for window_id, at in some:
+            self.at(window_id, at)
+        return len(some)

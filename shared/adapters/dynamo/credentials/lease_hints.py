@@ -4,25 +4,32 @@
 |---|---|
 | beside the slots | `P#credential / PACER` |
 | apart, with a few others | `P#credential / HINTS` |
-| by itself, where many workers write at once | `P#credential / HINTS#worker` |
+| by itself, where many workers write at once | `P#credential#HINTS#3 / worker` |
+| by itself, as earlier versions wrote it | `P#credential / HINTS#worker` |
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
+from zlib import crc32
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n
+from shared.adapters.dynamo.codec import n, number, s
 from shared.domain.lanes import lease_hints
 from shared.domain.lanes.lease_hints import MOST, MOST_BESIDE_QUOTAS, PREFIX, LeaseHint
 from shared.ports import Clock
 
 FEW: Final = 3
 """Hints that share the item apart. Each write of one costs units by the bytes of all, and one about a group is long."""
-ALONE: Final = "HINTS#"
+SHARDS: Final = 4
+"""Partitions of hints by themselves: one for each group of leases, so up to one for each single message."""
+SPREAD: Final = "shards"
+"""Says on the item apart in how many partitions there are, or were, hints by themselves."""
+EARLY: Final = "HINTS#"
 MORE: Final = "more"
-"""Marks the item apart if there are, or were, hints by themselves."""
+"""Marks the item apart if an earlier version wrote hints by themselves, beside it."""
 KEPT_S: Final = 86_400
 """Seconds after which DynamoDB removes a hint that is by itself."""
 
@@ -40,18 +47,39 @@ class Notes:
         self._apart: dict[str, list[str]] = {}
         """Credential → the names apart, in order, as they were last seen."""
 
-    def has_room(self, credential: str, hint: LeaseHint, *, bounded: bool = False) -> bool:
-        """Tell whether a hint may be written beside the slots, by what that item held when it was last seen.
+    def beside(
+        self, credential: str, hint: LeaseHint, names: dict[str, str], values: Item, *, bounded: bool
+    ) -> tuple[list[str], list[str]]:
+        """Return what a reservation sets and removes of a hint beside the slots; fills names and values.
 
-        One about several leases is long: with some of them each reservation would cost more units.
+        Processes that begin at once do not know of each other, and note more than have room. The last ones in order
+        leave with their next reservation, and are written apart from then on.
 
         Args:
             bounded: whether counters of quotas take some of the room.
         """
+        there, most = self._there.get(credential, frozenset()), MOST_BESIDE_QUOTAS if bounded else MOST
+        if self._has_room(hint, there, most):
+            names["#at"], values[":at"] = hint.name, s(str(hint))
+            return ["#at = :at"], []
+        if hint.name in there:
+            names["#at"] = hint.name
+            return [], ["#at"]
+        return [], []
+
+    @staticmethod
+    def _has_room(hint: LeaseHint, there: frozenset[str], most: int) -> bool:
+        """Tell whether a hint may be written beside the slots.
+
+        One about several leases is long: with some of them each reservation would cost more units.
+
+        Args:
+            there: the names of hints that the item held when it was last seen.
+            most: hints that have room.
+        """
         if hint.group:
             return False
-        there = self._there.get(credential, frozenset())
-        return hint.name in there or len(there) < (MOST_BESIDE_QUOTAS if bounded else MOST)
+        return hint.name in sorted(there)[:most] if hint.name in there else len(there) < most
 
     def learn(self, credential: str, item: Mapping[str, Any], hint: LeaseHint | None) -> None:
         """Take in the item of the slots. A hint that it does not hold is written apart, once for a lease.
@@ -84,13 +112,13 @@ class Notes:
         """Have readers know that there are hints by themselves, and take one's name from those that share an item."""
         if (credential, "") in self._noted and hint.name not in self._apart[credential]:
             return
-        found = self._write(_apart(credential), hint, "SET more = :more REMOVE #at")
+        found = self._write(_apart(credential), hint, "SET shards = :shards REMOVE #at")
         self._apart[credential] = sorted(name for name in found if name.startswith(PREFIX))
-        self._noted[credential, ""] = MORE
+        self._noted[credential, ""] = SPREAD
 
     def _write(self, key: keys.Key, hint: LeaseHint, expression: str) -> Mapping[str, Any]:
         """Change an item of hints, and return it as it is then."""
-        values = {":at": {"S": str(hint)}, ":ttl": n(int(self._clock.now()) + KEPT_S), ":more": {"BOOL": True}}
+        values = {":at": {"S": str(hint)}, ":ttl": n(int(self._clock.now()) + KEPT_S), ":shards": n(SHARDS)}
         names = {"#at": hint.name, "#ttl": "ttl"}
         answer = self._db.call(
             "update_item",
@@ -111,25 +139,30 @@ class DynamoHints:
     def __init__(self, dynamo: Dynamo, table: str) -> None:
         self._db = dynamo
         self._table = table
-        self._alone: set[tuple[str, str]] = set()
-        """Credential and name of the hints by themselves, as they were last read."""
+        self._alone: dict[tuple[str, str], keys.Key] = {}
+        """Credential and name of the hints by themselves, as they were last read → their place."""
 
     def read(self, credentials: Sequence[str]) -> list[tuple[str, LeaseHint]]:
         items = self._db.batch_get(self._table, [k(c) for c in credentials for k in (keys.pacer, _apart)])
         of = {keys.pacer(c)["pk"]["S"]: c for c in credentials}
-        found = self._by_themselves(items, of)
-        self._alone = {(credential, hint.name) for credential, hint in found}
-        return [(of[item["pk"]["S"]], hint) for item in items for hint in _hints(item)] + found
+        shared = [(of[item["pk"]["S"]], hint) for item in items for hint in _hints(item)]
+        self._alone = {}
+        return shared + [x for item in items for x in self._by_themselves(of[item["pk"]["S"]], item)]
 
-    def _by_themselves(self, items: Sequence[Item], of: Mapping[str, str]) -> list[tuple[str, LeaseHint]]:
-        """Return the hints that are by themselves. `of`: partition → credential."""
-        marked = [item["pk"]["S"] for item in items if MORE in item]
-        found = [(pk, item) for pk in marked for item in self._db.partition(self._table, pk, ALONE)]
-        return [(of[pk], hint) for pk, item in found for hint in _hints(item)]
+    def _by_themselves(self, credential: str, item: Item) -> Iterator[tuple[str, LeaseHint]]:
+        """Yield a credential's hints that are by themselves. `item`: it says where they are."""
+        places = [(_shard(credential, x), "") for x in range(number(item, SPREAD))]
+        if MORE in item:
+            places.append((keys.pacer(credential)["pk"]["S"], EARLY))
+        for pk, prefix in places:
+            for one in self._db.partition(self._table, pk, prefix):
+                for hint in _hints(one):
+                    self._alone[credential, hint.name] = {"pk": one["pk"], "sk": one["sk"]}
+                    yield credential, replace(hint, alone=True)
 
     def forget(self, credential: str, hint: LeaseHint) -> None:
-        alone = (credential, hint.name) in self._alone
-        for key in [_alone(credential, hint)] if alone else [keys.pacer(credential), _apart(credential)]:
+        alone = self._alone.get((credential, hint.name))
+        for key in [alone] if alone is not None else [keys.pacer(credential), _apart(credential)]:
             with suppress(ConditionFailed):
                 self._db.call(
                     "update_item",
@@ -150,7 +183,12 @@ def _apart(credential: str) -> keys.Key:
 
 def _alone(credential: str, hint: LeaseHint) -> keys.Key:
     """Return the key of a hint that is by itself."""
-    return keys.key(f"P#{credential}", f"{ALONE}{hint.worker}")
+    return keys.key(_shard(credential, crc32(hint.worker.encode()) % SHARDS), hint.worker)
+
+
+def _shard(credential: str, number: int) -> str:
+    """Return a partition of hints that are by themselves."""
+    return f"P#{credential}#HINTS#{number}"
 
 
 def _hints(item: Mapping[str, Any]) -> Iterator[LeaseHint]:

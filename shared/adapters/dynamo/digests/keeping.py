@@ -7,6 +7,7 @@ from shared.adapters.dynamo.client import ConditionFailed, InRecords, between
 from shared.adapters.dynamo.codec import binary, n, s
 from shared.adapters.dynamo.digests import keys
 from shared.adapters.dynamo.digests.window_codec import ENDED, window, window_update
+from shared.contracts import INDEX_OPEN
 from shared.domain.digests.window import DigestWindow, WindowState
 
 _PAGE: Final = 100
@@ -17,6 +18,21 @@ class DynamoWindowRetention(InRecords):
 
     def due(self, shard: int, now: int) -> Iterable[str]:
         return self._walk(keys.due_slot(shard), now)
+
+    def ending(self, shard: int, since: int, until: int) -> Iterable[tuple[str, int]]:
+        found = self._db.query(
+            self._table,
+            IndexName=INDEX_OPEN,
+            KeyConditionExpression="open_pk = :pk AND open_sk BETWEEN :since AND :until",
+            ExpressionAttributeValues={
+                ":pk": s(keys.due_slot(shard)),
+                ":since": s(f"{since:015d}"),
+                ":until": s(f"{until:015d}"),  # sorts before each entry of that moment
+            },
+        )
+        for item in found:
+            due, _, window_id = item["open_sk"]["S"].partition("#")
+            yield window_id, int(due)
 
     def over(self, shard: int, now: int) -> Iterable[str]:
         return self._walk(keys.end_slot(shard), now)

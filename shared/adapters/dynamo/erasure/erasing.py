@@ -386,12 +386,15 @@ class Eraser:
             self._remove(f"exports/{account}/{owner}/", Erased.EXPORTS, lambda _name: True)
 
     def _list(self, job_id: str, account: str, campaign: str) -> str:
-        """Remove the files of a list; return its account, which the files' names give if there is no job."""
+        """Remove the files of a list, and of the list whose file it shares; return its account.
+
+        The files' names give the account if there is no job.
+        """
         prefix = f"uploads/{account}/{campaign}/{job_id}" if campaign else "uploads/"
         names = versions.names(self._s3(), self._bucket, prefix, lambda name: _is_list(name, job_id))
         for name in names:
             _, account, campaign, _ = name.split("/", 3)
-        upload = self._db.get(self._table, keys.upload(campaign, job_id)) if names else None
+        upload = self._db.get(self._table, keys.upload(campaign, job_id)) if campaign else None
         if upload is not None and codec.text(upload, "phase") in UNREAD:
             self.report.kept.append(f"The list {job_id} is being read and keeps its file: erase again afterwards.")
         else:
@@ -399,6 +402,9 @@ class Eraser:
             if names:  # a dry run finds the files again by each chunk of the list
                 self.report.lists.add(job_id)
                 self.report.erased[Erased.LISTS] = len(self.report.lists)
+            if upload is not None and (shared := codec.text(upload, "shares")):
+                _, owner, of, name = shared.split("/", 3)
+                self._list(name, owner, of)
         return account
 
     def _drop_export(self, name: str) -> None:

@@ -5,6 +5,7 @@ seconds. So a disabled notifier, or one of a suspended account, works for up to 
 notifier refuses a password, the stored one is asked, so a new password works at once.
 """
 
+import hmac
 import logging
 from dataclasses import replace
 from typing import Final
@@ -48,6 +49,11 @@ class Logins:
             self._known.clear()
         self._known[name] = (self._clock.now() + CACHE, stored)
         return stored
+
+    def knows(self, name: str, digest: str) -> bool:
+        """Tell whether a notifier of that name has a password with a SHA-256, hex, also if it may not call now."""
+        stored = self._store.get(name) if is_name(name) else None
+        return stored is not None and any(hmac.compare_digest(x.sha256, digest) for x in stored.passwords)
 
     def note_call(self, name: str, *, status: bool) -> None:
         """Note that a notifier calls, at most once a minute in a process.

@@ -1,0 +1,1 @@
+"""The router before several deployments: a small app of its own."""
