@@ -377,6 +377,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     ),
     "change a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/edit",),
     "ask to delete a campaign": lambda x: (f"{x.account}/campaigns/{x.draft}/delete",),
+    "choose the row and column of a list": lambda x: (f"{x.account}/campaigns/{x.campaign}/header",),
     "ask to withdraw a list": lambda x: (f"{x.account}/campaigns/{x.campaign}/withdraw",),
     "approvals": lambda x: (f"{x.account}/approvals", f"{x.account}/approvals?state=lapsed"),
     "ask to approve a list": lambda x: (f"{x.account}/campaigns/{x.asked}/approve",),

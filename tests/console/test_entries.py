@@ -94,6 +94,16 @@ def _uploaded(console: Console) -> Deed:
     return Deed(f"campaigns/{name}/uploads/{place['upload']}/complete", Act.LIST_ADDED, name)
 
 
+def _read_again(console: Console) -> Deed:
+    name = with_list(console)
+    return Deed(f"campaigns/{name}/header", Act.LIST_ADDED, name, {"row": "1", "column": "recipient"})
+
+
+def _used(console: Console) -> Deed:
+    other, name = with_list(console), made(console)
+    return Deed(f"campaigns/{name}/list-of", Act.LIST_ADDED, name, {"list_of": other})
+
+
 def _withdrawn(console: Console) -> Deed:
     name = with_list(console)
     form = fields(console.shown(f"/campaigns/{name}/withdraw"))
@@ -314,6 +324,8 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
     "take the sample list": _campaign(Act.LIST_ADDED, "sample"),
     "take a pasted list": _campaign(Act.LIST_ADDED, "paste", {"rows": "recipient\r\na@example.org\r\n"}),
     "withdraw a list": _withdrawn,
+    "read a list by a row and column": _read_again,
+    "use the list of a campaign": _used,
     "send a campaign": _sent,
     "send now": _moved("now"),
     "send at another time": _moved("time"),
