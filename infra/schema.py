@@ -10,8 +10,8 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from infra.forms import DOMAIN, DomainName, KeyArn, PolicyArn, SettingFields, TopicArn
-from infra.serving import AtOnceFields, DomainFields, EdgeFields
+from infra.forms import DOMAIN, DomainName, KeyArn, PolicyArn, SettingFields, SigningArn, TopicArn
+from infra.serving import AtOnceFields, DomainFields, EdgeFields, VpcFields
 from shared import contracts
 from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, ID_PREFIX, OPENID, of_domain, of_group
 from shared.domain.channels.channel import ChannelName
@@ -440,6 +440,8 @@ class Posthaste(SettingFields):
     alarm_topic_arn: TopicArn = ""
     kms_key_arn: KeyArn = ""
     permissions_boundary_arn: PolicyArn = ""
+    code_signing_config_arn: SigningArn = ""
+    vpc: VpcFields | None = None
     tags: Annotated[dict[TagKey, TagValue], Field(max_length=MAX_TAGS)] = Field(default_factory=dict)
     tracing: bool = False
     operators_mfa: bool = False

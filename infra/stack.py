@@ -261,7 +261,6 @@ class PosthasteStack(Stack):
         """Create what answers operators' commands.
 
         Args:
-            storage: has the table of people.
             dispatch: the construct of the sweeper.
             hooks: the construct of the function that gathers.
         """
@@ -275,6 +274,7 @@ class PosthasteStack(Stack):
             api=api,
             sweep=dispatch.sweep,
             gather=hooks.gather,
+            tables=storage.tables,
         )
 
     def _buttons(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shared.adapters import secrets
     from shared.adapters.dynamo import listing
     from shared.adapters.dynamo.accounts import made_identities
+    from shared.adapters.dynamo.cells import moves, packing
     from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.dynamo.erasure import erasing, leaving, scanned
     from shared.adapters.dynamo.erasure.erasing import Eraser as Eraser  # noqa: PLC0414 - of `personal.erasing`, too
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 else:
     (secrets,) = lazy("shared.adapters", "secrets")
     (made_identities,) = lazy("shared.adapters.dynamo.accounts", "made_identities")
+    moves, packing = lazy("shared.adapters.dynamo.cells", "moves", "packing")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     (updates,) = lazy("shared.adapters.dynamo.notices", "updates")
     (people,) = lazy("shared.adapters.dynamo.people", "people")
@@ -66,6 +68,22 @@ class OperateServices(Deployment):
 
     accounts = part(
         lambda d: Accounts(d.dynamo.client, d.records_table, d.clock, audit_days=d.settings.audit_days, homes=d.homes)
+    )
+    moving_accounts = part(
+        lambda d: moves.MovingAccounts(
+            d.dynamo.client, d.records_table, d.clock, audit_days=d.settings.audit_days, homes=d.homes
+        )
+    )
+    packer = part(
+        lambda d: packing.AccountPacker(
+            d.dynamo, records=d.records_table, identities=d.homes.identities or d.records_table
+        )
+    )
+    """Reads what an account takes along to another cell."""
+    unpacker = part(
+        lambda d: packing.AccountUnpacker(
+            d.dynamo, records=d.records_table, identities=d.homes.identities or d.records_table
+        )
     )
     owned_identities = part(lambda d: made_identities.DynamoOwnedIdentities(d.dynamo, d.records_table, d.clock))
     """Domains that the deployment has made known to providers."""
@@ -102,6 +120,7 @@ class OperateServices(Deployment):
     stopper = part(lambda d: stop.Stopper(records=d.records, clock=d.clock))
     open_work = part(
         lambda d: stop.OpenWork(
+            clock=d.clock,
             records=d.records,
             slots=d.slots,
             stopper=d.stopper,

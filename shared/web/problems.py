@@ -163,9 +163,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "cell_answer_lost": (504, "The cell gave no whole answer. Repeat the call with the same Idempotency-Key."),
 }
 """Code → (status, detail where the place of the error knows nothing better)."""
-MISDIRECTED: Final = 421
-"""The status of a request to a cell that its account has left, which has done nothing (RFC 9110 15.5.20)."""
 MOVED: Final = "account_moved"
+AWAY: Final[Mapping[str, str]] = {"X-Posthaste-Account": "moved"}
+"""A header of the answer to a request that came to a cell whose account has left, in every form of problems. Nothing
+was done (421, RFC 9110 15.5.20)."""
 AFTER: Final[Mapping[str, int]] = {"too_many_uploads": 30}
 """Code → Retry-After, seconds, where the place of the error knows nothing better."""
 FIELDS: Final[Mapping[str, str]] = {

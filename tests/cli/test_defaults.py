@@ -36,9 +36,12 @@ NOTICE: Final = (
     "m1", "--first-name", "Ann", "--phone", "+61491570006", "--template", "t",
     "--method", "SMS", "--date", "2026-12-01",
 )  # fmt: skip
-ELSEWHERE: Final = {*(("local", x) for x in ("up", "down", "status", "fail")), ("relay",), ("hook", "listen")}
-"""Commands that need a local cloud, or run until they are stopped: `tests/deployed`, `tests/cli/relay` and
-`test_local_failing` run them."""
+ELSEWHERE: Final = {
+    *(("local", x) for x in ("up", "down", "status", "fail")),
+    *(("relay",), ("hook", "listen"), ("account", "arrive")),
+}
+"""Commands that need a local cloud, run until they are stopped, or need another stage: `tests/deployed`,
+`tests/cli/relay`, `test_local_failing` and `test_moving_cells` run them."""
 
 
 class Case:
@@ -220,6 +223,10 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("doctor",): lambda _: (),
     ("account", "move"): lambda _: (),
     ("rehash",): lambda _: ("--look",),
+    ("restore", "plan"): lambda _: (),
+    ("restore", "copy"): lambda c: (f"ops={c.api.tables.homes.audit}", "--yes"),
+    ("restore", "review"): lambda _: (),
+    ("restore", "release"): lambda _: ("--all", "--yes"),
     ("credential", "split"): lambda _: (),
     ("batch", "send"): lambda _: ("batch.json", "--yes"),
     ("batch", "list"): lambda c: c.there(c.batch()),
@@ -312,6 +319,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("account", "create"): lambda _: ("Acme",),
     ("account", "delete"): lambda c: (c.account, "--after", "7d"),
     ("account", "list"): lambda _: (),
+    ("account", "depart"): lambda c: (c.account, "--cancel"),
     ("account", "suspend"): lambda c: (c.account,),
     ("account", "unsuspend"): lambda c: (c.account,),
     ("account", "approval"): lambda c: (c.account, "--every"),

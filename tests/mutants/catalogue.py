@@ -28,6 +28,7 @@ from tests.mutants.operators import OPERATORS
 from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
+from tests.mutants.restoring import RESTORING
 from tests.mutants.runs import RUNS
 from tests.mutants.schedules import SCHEDULES
 from tests.mutants.seals import SEALS
@@ -53,6 +54,7 @@ MUTANTS: Final = (
     ),
     *CELLS,
     *ONCE,
+    *RESTORING,
     *SEARCH,
     *SMALL,
     *WORDS,
