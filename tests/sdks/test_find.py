@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow  # generates both SDKs
     [(PYTHON, ("python", "examples/find.py")), (TYPESCRIPT, ("node", "examples/find.ts"))],
     ids=["python", "typescript"],
 )
-def test_a_persons_messages_are_found_in_all_jobs(api: RealApi, folder: Path, words: tuple[str, ...]) -> None:  # noqa: F811 - the fixture
+def test_a_persons_messages_are_found_in_all_jobs(api: RealApi, folder: Path, words: tuple[str, ...]) -> None:
     jobs = [api.api.logged(["ann@example.org", "ben@example.org"], subject=x) for x in ("First", "Second")]
     api.api.call("PUT", "/suppressions/ann@example.org", {"reason": "asked"})
     skipped = api.api.accepted(["ann@example.org", "ben@example.org"], subject="Third")
