@@ -51,6 +51,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "erase": "Erase a person's data in all accounts. You can repeat and interrupt it at any time.",
         "rehash": "Move stored hashes of addresses to the latest key. You can interrupt it at any time; repeat it to "
         "continue.",
+        "restore": "Bring a stage back from copies of its tables' past; nothing is sent twice.",
     },
     "Operate a deployment: sending": {
         "job": "Jobs of all accounts: find and stop them, without an API key.",

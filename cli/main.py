@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         switches,
     )
     from cli.relay import command as relay
+    from cli.restoring import commands as restoring
     from cli.senders import identities
     from cli.sending import approving, batches, campaigns, templates
 else:
@@ -70,6 +71,7 @@ else:
     queues, rehashing = lazy("cli.operating", "queues", "rehashing")
     stopping, switches = lazy("cli.operating", "stopping", "switches")
     (relay,) = lazy("cli.relay", "command")
+    (restoring,) = lazy("cli.restoring", "commands")
     (identities,) = lazy("cli.senders", "identities")
     approving, batches, campaigns, templates = lazy("cli.sending", "approving", "batches", "campaigns", "templates")
 
@@ -253,6 +255,7 @@ COMMANDS: Final[Mapping[str, Source]] = {
     "audit": lambda: audit.show,
     "erase": lambda: erasing.erase,
     "rehash": lambda: rehashing.rehash,
+    "restore": lambda: restoring.app,
     "pause": lambda: switches.pause,
     "resume": lambda: switches.resume,
     "rate": lambda: switches.rate_app,

@@ -190,9 +190,16 @@ def _nested(stack: Stack) -> dict[str, str]:
         for routes in POLICIES.values()
         for route in routes
     }
+    storage = stack.node.find_child("Storage").node
+    copies = {
+        f"<{_parameter(stack, 'Storage', name)}Arn>{contracts.COPY_ENDING}*": "A restore reads copies of this table's "
+        "past, whose names are made at run time."
+        for name in ("Records", "Ops", "Identities", "Audit", "People")
+        if storage.try_find_child(name) is not None
+    }
     bucket = f"<{_parameter(stack, 'Storage', 'Bucket')}Arn>"
     erased = {f"{bucket}/{prefix}*": why for prefix, why in OBJECTS.items() if prefix != contracts.MAIL_CONTENTS}
-    return {**found, **erased}
+    return {**found, **erased, **copies}
 
 
 def _parameter(stack: Stack, *path: str) -> str:

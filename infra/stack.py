@@ -263,7 +263,6 @@ class PosthasteStack(Stack):
         """Create what answers operators' commands.
 
         Args:
-            storage: has the table of people.
             dispatch: the construct of the sweeper.
             hooks: the construct of the function that gathers.
         """
@@ -281,6 +280,7 @@ class PosthasteStack(Stack):
             api=api,
             sweep=dispatch.sweep,
             gather=hooks.gather,
+            tables=storage.tables,
         )
 
     def _buttons(

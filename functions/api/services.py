@@ -136,6 +136,7 @@ def build(deployment: Deployment) -> ApiServices:
         audit_days=deployment.settings.audit_days,
         homes=deployment.homes,
         rules=deployment.rules,
+        unlisting=deployment.unlisting,
     )
     senders = ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock)
     credentials = CredentialStates(client, deployment.ops_table, clock)
@@ -175,6 +176,7 @@ def build(deployment: Deployment) -> ApiServices:
             clock=clock,
             schedules=deployment.schedules,
             acceptances=deployment.acceptances,
+            unlists=lambda: deployment.unlisting.begun,
             spender=deployment.spender,
         ),
         spender=deployment.spender,

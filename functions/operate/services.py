@@ -121,6 +121,7 @@ class OperateServices(Deployment):
     stopper = part(lambda d: stop.Stopper(records=d.records, clock=d.clock))
     open_work = part(
         lambda d: stop.OpenWork(
+            clock=d.clock,
             records=d.records,
             slots=d.slots,
             stopper=d.stopper,

@@ -37,6 +37,7 @@ from shared.contracts.names import (
     CONSOLE_PATHS,
     CONTENT_WAITS,
     CONTENTS,
+    COPY_ENDING,
     DEAD_ENDING,
     DEAD_LETTER_HOLD,
     EDGE_CLOSED,

@@ -62,6 +62,9 @@ INDEX_OPEN_PROJECTION: Final = ("not_before", "campaign", "job")
 INDEX_MINE: Final = "mine"
 """Index `open`: keys `open_pk`, `open_sk`; index `mine`: keys `mine_pk`, `mine_sk`, keys only."""
 
+COPY_ENDING: Final = "-restored-"
+"""Follows a table's name in that of a copy of its past, before the moment of the copy."""
+
 CONTENTS: Final = "contents/"
 """Where the bucket has contents that are too large for an item."""
 CONTENT_WAITS: Final = (1, 8, 31, 92, 366)

@@ -29,6 +29,7 @@ from tests.mutants.pictures import PICTURES
 from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
+from tests.mutants.restoring import RESTORING
 from tests.mutants.runs import RUNS
 from tests.mutants.schedules import SCHEDULES
 from tests.mutants.seals import SEALS
@@ -54,6 +55,7 @@ MUTANTS: Final = (
     ),
     *CELLS,
     *ONCE,
+    *RESTORING,
     *SEARCH,
     *SMALL,
     *WORDS,
