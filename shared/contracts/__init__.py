@@ -83,6 +83,8 @@ from shared.contracts.names import (
     HOOKS_OPS_FILTERS,
     HOOKS_RECORDS_FILTERS,
     HOOKS_RESERVED,
+    IMAGE_PATH,
+    IMAGES,
     INBOX_PREFIX,
     INDEX_MINE,
     INDEX_OPEN,
