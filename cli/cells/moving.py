@@ -20,11 +20,15 @@ from cli.operating.door import OperatorClient, door
 from cli.output import Json, Surroundings, counted, emit, say, surroundings, tell
 from cli.progress.meters import meter
 from shared.contracts import CALLER_PATH
+from shared.ports import Clock
 
 FORM: Final = 1
 HERE: Final = 204
 ELSEWHERE: Final = 404
 SECONDS: Final = 10.0
+FORGET_S: Final = 45.0
+"""After `--left` a cell has forgotten its keys within so long."""
+PAUSE_S: Final = 5.0
 _DIGEST: Final = "digest"
 SLACK_MS: Final = 3_600_000
 """By so much the clock of an operator's machine may be ahead."""
@@ -127,7 +131,7 @@ def arrive(
     head, pages = carrier.read()
     with door(ctx, stage, aws=aws) as (client, _):
         if opening:
-            _check_there(head["origin"], carrier.digests(), here=False)
+            _await_absence(around.clock, head["origin"], carrier.digests())
             done = client.send("POST", "/erase/moves/open", {"account": head["account_id"]})
             _said(done, "is open here" if done["changed"] else "was open already", json=json)
             return
@@ -219,6 +223,18 @@ def _check_there(address: str, digests: list[str], *, here: bool) -> None:
         if (status == HERE) is not here:
             missing = "lacks a key of the account: let it arrive there first"
             raise Failed(f"{address} {missing if here else 'still has the account: use --left there first'}")
+
+
+def _await_absence(clock: Clock, address: str, digests: list[str]) -> None:
+    """Wait until the other cell has no key of an account: its processes remember keys for half a minute."""
+    until = clock.now() + FORGET_S
+    while True:
+        try:
+            return _check_there(address, digests, here=False)
+        except Failed:
+            if clock.now() >= until:
+                raise
+        clock.sleep(PAUSE_S)
 
 
 def _said(done: dict[str, Any], what: str, *, json: bool) -> None:
