@@ -54,7 +54,7 @@ def _size(kind: bytes, body: bytes) -> tuple[int, int]:
 
 
 def _stays(kind: bytes, body: bytes, size: tuple[int, int]) -> bool:
-    """Tell whether a chunk is kept. Raises NoPicture if the picture cannot be shown by it, or without it."""
+    """Tell whether a chunk is kept. Raises NoPicture for one that browsers cannot show, or need."""
     if kind == b"fcTL" and not _within(body, size):
         raise NoPicture("A frame of it is larger than the picture.")
     if kind not in KEPT and kind[:1].isupper():
