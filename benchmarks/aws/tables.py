@@ -93,7 +93,10 @@ class _Asked:
         return self.raw(path) is not None and self.of(path).startswith(self.of(start))
 
     def contains(self, path: str, part: str) -> bool:
-        return self.raw(path) is not None and self.of(part) in self.of(path)
+        raw = self.raw(path)
+        if raw is None:
+            return False
+        return self.raw(part) in raw["L"] if "L" in raw else self.of(part) in self.of(path)
 
     def size(self, path: str) -> Any:
         raw = self.raw(path)
@@ -144,8 +147,12 @@ def _clauses(text: str) -> list[tuple[str, list[str]]]:
 
 
 def _operand(asked: _Asked, text: str) -> Any:
-    made = re.fullmatch(r"if_not_exists\s*\(\s*(\S+?)\s*,\s*(\S+?)\s*\)", text)
-    return asked.if_not_exists(made[1], made[2]) if made else asked.raw(text)
+    made = re.fullmatch(r"(if_not_exists|list_append)\s*\(\s*(\S+?)\s*,\s*(\S+?)\s*\)", text)
+    if made is None:
+        return asked.raw(text)
+    if made[1] == "list_append":
+        return {"L": [*asked.raw(made[2])["L"], *asked.raw(made[3])["L"]]}
+    return asked.if_not_exists(made[2], made[3])
 
 
 def update(item: Item, request: Mapping[str, Any]) -> None:

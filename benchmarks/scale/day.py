@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from math import ceil, inf
@@ -23,14 +23,20 @@ from uuid import UUID
 from benchmarks.counting import cost
 from benchmarks.rig import prices
 from benchmarks.scale.cloud import Busy, Function, Processor, QuickLanes
-from benchmarks.scale.hot import A_DAY, ACCOUNTS, CREDENTIALS, PEAK, SINGLE, zipf
-from benchmarks.scale.table import ModelDynamo
+from benchmarks.scale.deployment import deployment
+from benchmarks.scale.hearing import HEARD, Hearing, HintQueues
+from benchmarks.scale.hot import ACCOUNTS, PEAK, SINGLE
+from benchmarks.scale.products import TEXTS, Products
+from benchmarks.scale.result import Result, Sample
+from benchmarks.scale.scenes import Scene
+from benchmarks.scale.table import ModelDynamo, Usage
 from cli.checks.account import SINGLES_PER_WORKER
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.credentials.pacer import DynamoPacer
-from shared.contracts import Credential, ProviderEvent
-from shared.domain.ids import is_small
-from shared.domain.jobs.job import EXPRESS
+from shared.contracts import Credential, CredentialQuota, Per, ProviderEvent
+from shared.domain.ids import is_small, message_id
+from shared.domain.jobs.job import EXPRESS, NOTICE
+from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.outcomes import Rejected
 from shared.domain.times import Seconds
 from shared.engine.lane import slots
@@ -40,13 +46,11 @@ from shared.ports import Retriable
 from tests.engine.measuring import worst_second
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.parts import Held
-from tests.fakes.provider import Oracle, Taken
+from tests.fakes.provider import FinishedProvider, Oracle, Taken
 from tests.fakes.queues import Message
 from tests.fakes.tables import MotoStores, Tables
 from tests.fakes.world import INVOCATION, World
 
-NIGHT: Final = 0.2
-"""Of the average load."""
 HEADROOM: Final = 2.0
 """Declared rate of a credential, as a multiple of its load at noon: each can carry its partner's messages besides."""
 SPARE: Final = 1.5
@@ -58,8 +62,6 @@ BATCH_S: Final = 5.0
 CHUNK: Final = 500
 WARM: Final = 0.25
 """Share of a scene whose messages have no part in the waits: functions start there, and are warm all day."""
-HEARD: Final = 10
-"""One account in so many has an endpoint."""
 EVENT_S: Final = (2.0, 20.0)
 """Seconds from a provider's call to its event: at the least, and on average besides."""
 POLL: Final = 0.05
@@ -77,147 +79,27 @@ API_CPU: Final = 0.012
 WEBHOOK_S: Final = 0.011
 SWEEP_S: Final = 60.0
 SAMPLE_S: Final = 10.0
+SAMPLES: Final = 20
+"""Looks at the backlog while messages are posted, at least one each SAMPLE_S."""
 AGAIN_S: Final = 1.0
 """Seconds after which a client repeats a request that was refused."""
 TABLES: Final = Tables("")
 DOWN: Final = Rejected("http_503", permanent=False)
-Span = tuple[Seconds, Seconds]
-"""From and to, in seconds of a scene."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """Some minutes of some lanes.
-
-    Attributes:
-        ranks: of the credentials, 1 for the one with the largest share. Two after each other are a route: each carries
-            what the other cannot.
-        load: multiple of the average load.
-        seconds: for which messages are posted. The scene ends once all are sent, or after `most` more.
-        down: rank → when its provider fails.
-        hiccup: when DynamoDB has one.
-    """
-
-    name: str
-    about: str
-    ranks: tuple[int, ...]
-    load: float
-    seconds: Seconds
-    most: Seconds = 600.0
-    down: Mapping[int, Span] = field(default_factory=dict)
-    hiccup: Span = (inf, inf)
-
-    def messages(self, rank: int, load: float | None = None) -> float:
-        """Return a credential's messages a second."""
-        return A_DAY / 86_400 * zipf(CREDENTIALS) / rank * (self.load if load is None else load)
-
-    def part(self, share: float) -> "Scene":
-        """Return the scene with a share of its time, its troubles included."""
-        down = {rank: (begin * share, end * share) for rank, (begin, end) in self.down.items()}
-        hiccup = (self.hiccup[0] * share, self.hiccup[1] * share)
-        return replace(self, seconds=self.seconds * share, down=down, hiccup=hiccup)
-
-    @property
-    def trouble(self) -> Span | None:
-        """When something fails; None if nothing does."""
-        begin, end = min([self.hiccup, *self.down.values()])
-        return None if begin == inf else (begin, end)
-
-    @property
-    def share(self) -> float:
-        """The scene's part of all messages."""
-        return sum(zipf(CREDENTIALS) / rank for rank in self.ranks)
-
-
-DAY: Final[Mapping[str, Scene]] = {
-    "busiest": Scene(
-        "noon, the busiest credential", "The credential with a fifth of all messages, at noon.", (1,), PEAK, 60
-    ),
-    "noon": Scene("noon, two credentials", "Credentials 10 and 11 by size, at noon.", (10, 11), PEAK, 120),
-    "night": Scene("night, the busiest credential", "The same credential at a fifth of the average.", (1,), NIGHT, 300),
-    "failing": Scene(
-        "two of a hundred fail",
-        "Ten credentials at noon, of which one fails for a fifth of the time.",
-        tuple(range(41, 51)),
-        PEAK,
-        200,
-        down={41: (60, 100)},
-    ),
-    "hiccup": Scene(
-        "five minutes of DynamoDB",
-        "DynamoDB refuses three of ten calls for a while, and takes ten to fifty times as long for the others.",
-        (30, 31),
-        PEAK,
-        420,
-        hiccup=(60, 360),
-    ),
-    "hour": Scene(
-        "an hour without a provider",
-        "The provider of one of two credentials fails.",
-        (90, 91),
-        PEAK,
-        4000,
-        down={90: (300, 3900)},
-    ),
-}
-"""Name → scene."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A moment of a scene. `waiting`: accepted messages that no provider has; `events`: that no tracker has joined."""
-
-    at: Seconds
-    waiting: int
-    events: int
-
-
-@dataclass(slots=True)
-class Result:
-    """The outcome of a scene; waits in seconds.
-
-    Attributes:
-        waits: kind of message → seconds from the begin of its acceptance to the provider's call, sorted.
-        worst: the highest share of a declared rate in any second, in percent.
-        refused: requests of clients that got an error, and were repeated.
-        twice, left: messages that a provider took twice, and that none took.
-        swept: runs of the sweeper, and how many of them saw everything.
-        throttled: calls that DynamoDB refused for want of room, by partition.
-        busiest: units written and read in the busiest second of any partition.
-        dollars: for a million messages, by what they are paid for.
-    """
-
-    scene: Scene
-    messages: int
-    waits: Mapping[str, Sequence[Seconds]]
-    samples: Sequence[Sample]
-    worst: float
-    refused: int
-    twice: int
-    left: int
-    swept: tuple[int, int]
-    throttled: Mapping[tuple[str, str], int]
-    busiest: tuple[float, float]
-    dollars: Mapping[str, float]
-    starts: int
-
-    def quantile(self, kind: str, share: float) -> Seconds:
-        """Return the wait that a share of the messages does not exceed."""
-        found = self.waits[kind]
-        return found[min(len(found) - 1, int(share * len(found)))] if found else 0.0
-
-    @property
-    def cost(self) -> float:
-        """Dollars of a million messages."""
-        return sum(self.dollars.values())
+KINDS: Final = ("single", "bulk", "notice", "digest", "mail", "webhook")
+"""Of messages, and of events that endpoints hear."""
+PRODUCER: Final = 5
+"""The account with a notifier, digests and mails; it has no endpoint."""
+TEXTS_S: Final = 5.0
+"""Seconds in which the notices of an hour are sent."""
 
 
 class _Stores(MotoStores):
     """The real stores over the model; the listener hears of ledgers without a call."""
 
     def _updated(self, table: str, key: Any) -> None:
-        small = key["sk"]["S"] == keys.JOB and is_small(key["pk"]["S"])
-        if small or (table == self.tables.ops and key["sk"]["S"].startswith(keys.LEDGER_PREFIX)):
+        if keys.ledger_place(key) is not None and (table == self.tables.ops or keys.is_job(key)):
             self.listener(codec.ledger(self.client.peek(table, key)))
 
 
@@ -237,34 +119,36 @@ class Run:
 
     def __init__(self, scene: Scene, seed: int = 1) -> None:
         self.scene = scene
+        self._over = False
         self._rng = random.Random(seed)
-        self.clock = FakeClock()
+        self.clock = FakeClock(scene.begins)
         self._begun = self.clock.now()
         self.dynamo = ModelDynamo(self.clock, records=TABLES.records, seed=seed, trouble=self._hiccup)
-        self.credentials = {rank: _credential(scene, rank) for rank in scene.ranks}
-        self.world = World(
-            *self.credentials.values(),
-            stores=lambda clock: _Stores(self.dynamo, clock, tables=TABLES),
-            clock=self.clock,
-            seed=seed,
-        )
-        self.world.lanes = QuickLanes(self.clock, self.world.tap)
-        self.world.oracle = _Seen(self)
-        for rank, c in self.credentials.items():
-            provider = self.world.providers[c.id]
-            provider._oracle, provider.latency = self.world.oracle, LATENCY  # noqa: SLF001 - before its first call
-            provider.before = partial(self._fail, rank)
+        self.credentials = {rank: declared(scene, rank) for rank in scene.ranks}
+        if scene.products:
+            self.credentials[0] = _texts(scene)
+        self._email = tuple(c.id for rank, c in self.credentials.items() if rank)
+        self.world = self._world(seed)
+        stores: Any = self.world.stores
+        hints, part = HintQueues(self.clock), scene.share
+        self.deployment = d = deployment(self.world, stores, hints)
+        stores.records, self.world.records, self.world.announcer = d.records, d.records, d.announcer
         self.world.reboot()
         self._weights = list(accumulate(1 / k for k in range(1, ACCOUNTS + 1)))
-        self._hear()
-        part = scene.share
+        self.hearing = Hearing(d, self.clock, hints, part, lambda: self._over)
+        self.hearing.register(_account(n) for n in range(0, ACCOUNTS, HEARD))
+        every = scene.products * sum(map(scene.messages, scene.ranks))
+        self.products = Products(self, every, _account(PRODUCER), self._email) if scene.products else None
+        self.dynamo.used = Usage()  # all this has been there for long
+        self._begun = self.clock.now()
         self.api = Function(self.clock, 400, cold=0.8)
         self.trackers = max(1, round(TRACKERS * part))
         self.loggers = max(1, round(SHARDS * part))
         self.track_function = Function(self.clock, self.trackers)
         self.log_function = Function(self.clock, self.loggers)
         self._busy: list[Busy] = []
-        self._accepted: dict[str, tuple[Seconds, int]] = {}
+        self._accepted: dict[str, tuple[Seconds, str]] = {}
+        """Job → since when its messages wait, and what they are."""
         self._counted = 0
         self._taken: Counter[tuple[str, int, int]] = Counter()
         self._first: dict[str, list[Seconds]] = {}
@@ -276,8 +160,27 @@ class Run:
         self._groups = self._pointers = self._tracked = self._folded = 0
         self._swept = [0, 0]
         self._samples: list[Sample] = []
-        self._over = False
         self._owners = 0
+        self._heard_jobs: set[str] = set()
+        """Jobs of accounts that have an endpoint."""
+
+    def _world(self, seed: int) -> World:
+        """Return a world over the model, with providers that answer after a while."""
+        made = World(
+            *self.credentials.values(),
+            stores=lambda clock: _Stores(self.dynamo, clock, tables=TABLES),
+            clock=self.clock,
+            seed=seed,
+            provider=FinishedProvider,
+        )
+        made.settings = replace(made.settings, routes={"email": self._email, "sms": (TEXTS,)})
+        made.lanes = QuickLanes(self.clock, made.tap)
+        made.oracle = _Seen(self)
+        for rank, c in self.credentials.items():
+            provider = made.providers[c.id]
+            provider._oracle, provider.latency = made.oracle, LATENCY  # noqa: SLF001 - before its first call
+            provider.before = partial(self._fail, rank)
+        return made
 
     # What happens outside
 
@@ -293,16 +196,6 @@ class Run:
     def _at(self) -> Seconds:
         return self.clock.now() - self._begun
 
-    def _hear(self) -> None:
-        """Give one account in ten an endpoint."""
-        by_item: dict[str, list[str]] = {}
-        for n in range(0, ACCOUNTS, HEARD):
-            by_item.setdefault(keys.listeners(_account(n))["pk"]["S"], []).append(_account(n))
-        for pk, names in by_item.items():
-            item = {**keys.key(pk, "HOOKS"), "namespaces": {"SS": names}}
-            self.dynamo.put_item(TableName=TABLES.records, Item=item)
-            self.world.stores.heard.update(names)
-
     def took(self, taken: Taken) -> None:
         """Note a message that a provider took; its event comes later."""
         place = taken.ref.job, taken.ref.chunk, taken.ref.index
@@ -315,22 +208,43 @@ class Run:
         single = is_small(taken.ref.job)
         heapq.heappush(self._events, (at, self._told, taken.provider, str(taken.ref), single))
 
+    # Of products
+
+    @property
+    def posting(self) -> bool:
+        """Tell whether clients still post."""
+        return self._at() < self.scene.seconds
+
+    @property
+    def over(self) -> bool:
+        """Tell whether the scene has ended."""
+        return self._over
+
+    def expect(self, count: int) -> None:
+        """Note messages that are to be sent."""
+        self._counted += count
+
+    def begin(self, job: str, kind: str, at: Seconds) -> None:
+        """Note what the messages of a job are, and since when they wait, in Unix seconds."""
+        self._accepted[job] = at, kind
+
     # Clients
 
     def _post_all(self, rank: int, size: int, per_second: float) -> None:
         """Post batches of a size, single ones at random moments, each by an account that is drawn."""
         self.clock.sleep(self._rng.random() / per_second)
+        accounts = random.Random(rank * CHUNK + size)
         while True:
             self.clock.sleep(self._rng.expovariate(per_second) if size == 1 else 1 / per_second)
-            if self._at() >= self.scene.seconds:
+            if not self.posting:
                 return
-            account = bisect_left(self._weights, self._rng.random() * self._weights[-1])
-            self.clock.begin(partial(self._post, rank, size, _account(account)))
+            account = bisect_left(self._weights, accounts.random() * self._weights[-1])
+            self.clock.begin(partial(self._post, rank, size, account))
 
-    def _post(self, rank: int, size: int, account: str) -> None:
+    def _post(self, rank: int, size: int, account: int) -> None:
         begun = self.clock.now()
-        request = self.world.request(size, account=account, route=self._route(rank))
-        self._counted += size
+        request = self.world.request(size, account=_account(account), route=self._route(rank))
+        self.expect(size)
         while True:
             with self.api.invocation():
                 self.clock.sleep(API_CPU)
@@ -339,7 +253,9 @@ class Run:
                 except Retriable:
                     self._refused += 1
                 else:
-                    self._accepted[job.job.id] = begun, size
+                    self.begin(job.job.id, "single" if size == 1 else "bulk", begun)
+                    if account % HEARD == 0:
+                        self._heard_jobs.add(job.job.id)
                     return
             self.clock.sleep(AGAIN_S)
 
@@ -410,6 +326,9 @@ class Run:
             while self._events and self._events[0][0] <= now:
                 at, _, credential, ref, single = heapq.heappop(self._events)
                 self._posted.append((now, credential, ProviderEvent(ref, "delivered", int(at)), single))
+                job, chunk, index = ref.split("-")[:3]
+                if job in self._heard_jobs:
+                    self.hearing.expected.setdefault((job, message_id(int(chunk), int(index))), now)
             self.clock.sleep(WEBHOOK_S * 10)
 
     def _track(self) -> None:
@@ -431,7 +350,7 @@ class Run:
             self._joined += len(some)
 
     def _join(self, credential: str, events: list[ProviderEvent]) -> None:
-        tracked = self.world.tracker.join_all(credential, events)
+        tracked = self.deployment.tracker.join_all(credential, events)
         again = (*tracked.later, *tracked.left)
         if again:
             self.world.held.append(Held(self.clock.now() + 2 * AGAIN_S, credential, again))
@@ -456,10 +375,18 @@ class Run:
             self._folded += 1
             with self.log_function.invocation():
                 try:
-                    for _, fold in self.world.logger.batch(list(newest.values())):
-                        fold()
+                    self._fold(list(newest.values()))
                 except Retriable:
                     self.world.stream.extendleft(newest.values())
+
+    def _fold(self, ledgers: Sequence[Ledger]) -> None:
+        """Fold ledgers, and do what follows, as `functions.folds` does."""
+        done = {job: fold() for job, fold in self.deployment.logger.batch(ledgers)}
+        for job, folded in done.items():
+            some = [x for x in ledgers if x.job == job]
+            for listener in self.deployment.fold_listeners:
+                for step in listener.steps(folded, some):
+                    step()
 
     def _sweep(self) -> None:
         while not self._over:
@@ -476,9 +403,11 @@ class Run:
             events = len(self._posted) + sum(len(x.words) for x in self.world.held)
             self._samples.append(Sample(round(self._at()), waiting, events))
             late = self._at() > end + self.scene.most
-            self._over = self._at() >= end and (late or (not waiting and not events and not self._events))
+            done = not (waiting or events or self._events) and self.hearing.over
+            done = done and (self.products is None or self.products.ended)
+            self._over = self._at() >= end and (late or done)
             if not self._over:
-                self.clock.sleep(SAMPLE_S)
+                self.clock.sleep(min(SAMPLE_S, max(1.0, end / SAMPLES)))
 
     # The run
 
@@ -486,14 +415,17 @@ class Run:
         """Run the scene to its end."""
         names = random.Random(self._rng.random())
         work: list[Callable[[], None]] = [self._webhooks, self._rejoin, self._sweep, self._watch]
+        work += self.hearing.work() + (self.products.work() if self.products is not None else [])
         work += [self._track] * self.trackers + [self._log] * self.loggers
         for rank, c in self.credentials.items():
+            work += self._senders(c)
+            if not rank:
+                continue
             every = self.scene.messages(rank)
             work += [partial(self._post_all, rank, 1, every * SINGLE)]
             other = every * (1 - SINGLE)
-            size = max(2 * EXPRESS, min(CHUNK, round(BATCH_S * other)))
+            size = self.scene.batch or max(2 * EXPRESS, min(CHUNK, round(BATCH_S * other)))
             work += [partial(self._post_all, rank, size, other / size)]
-            work += self._senders(c)
         with (
             patch("secrets.randbits", names.getrandbits),
             patch.object(slots, "uuid4", lambda: UUID(int=names.getrandbits(128))),
@@ -520,18 +452,41 @@ class Run:
             (self._swept[0], self._swept[1]),
             dict(used.throttled),
             (used.worst(), used.worst(reading=True)),
+            self._quota(),
+            (len(self.hearing.expected), len(self.hearing.heard), self.hearing.again),
+            {table: units / self._counted for table, units in used.written.items()},
             self._dollars(),
             self.api.starts + self.track_function.starts + self.log_function.starts,
         )
 
+    def _quota(self) -> float:
+        """Return the highest share of its quota that a credential has sent in a day, in percent."""
+        worst = 0.0
+        for c in self.credentials.values():
+            for quota in c.quotas:
+                days = Counter(
+                    at // 86_400 for at, name, n in self.world.oracle.calls if name == c.id for _ in range(n)
+                )
+                worst = max(worst, 100 * max(days.values(), default=0) / quota.messages)
+        return worst
+
     def _waits(self) -> dict[str, list[Seconds]]:
         """Return for how long messages waited for their first call, sorted, by single and bulk ones."""
-        waits: dict[str, list[Seconds]] = {"single": [], "bulk": []}
+        waits: dict[str, list[Seconds]] = {kind: [] for kind in KINDS}
         warm = self._begun + WARM * self.scene.seconds
-        for job, (begun, size) in self._accepted.items():
+        for job, times in self._first.items():
+            begun, kind = self._accepted.get(job) or (self._due(job), "notice")
             if begun >= warm:
-                waits["single" if size == 1 else "bulk"] += [at - begun for at in self._first.get(job, ())]
+                waits[kind] += [at - begun for at in times]
+        waits["webhook"] = list(self.hearing.heard.values())
         return {kind: sorted(some) for kind, some in waits.items()}
+
+    def _due(self, job: str) -> Seconds:
+        """Return since when the notices of a job wait."""
+        item = self.dynamo.peek(TABLES.records, keys.job(job))
+        if self.products is None or item is None or item["kind"]["S"] != NOTICE:
+            raise RuntimeError(f"{job} was accepted by no one")
+        return self.products.due
 
     def _dollars(self) -> Mapping[str, float]:
         """Return what a million messages cost, by this scene's units, seconds and requests."""
@@ -549,6 +504,9 @@ class Run:
         cost.posted(out, events, cost.EVENT_BYTES)
         cost.function(out, self._tracked, 0, seconds=self.track_function.billed)
         cost.function(out, self._folded, 0, seconds=self.log_function.billed)
+        self.hearing.bill(out)
+        if self.products is not None:
+            self.products.bill(out)
         return out.lines
 
 
@@ -564,10 +522,18 @@ def _account(number: int) -> str:
     return f"acc_{number:012d}"
 
 
-def _credential(scene: Scene, rank: int) -> Credential:
+def declared(scene: Scene, rank: int) -> Credential:
     """Return a credential with the rate and the workers that its load at noon asks for."""
     noon = scene.messages(rank, PEAK)
     rate = max(5.0, ceil(HEADROOM * noon))
-    workers = max(2, ceil(SPARE * noon * SINGLE / SINGLES_PER_WORKER))
+    served = scene.messages(rank) if scene.few else noon
+    workers = max(2, ceil(SPARE * served * SINGLE / SINGLES_PER_WORKER))
     name = f"rank-{rank}"
-    return replace(Credential(name, name, "email", rate), workers=workers)
+    quotas = (CredentialQuota(scene.quota, Per.DAY),) if scene.quota and rank == scene.ranks[0] else ()
+    return replace(Credential(name, name, "email", rate), workers=workers, quotas=quotas)
+
+
+def _texts(scene: Scene) -> Credential:
+    """Return the credential for text messages: the notices of an hour are due at once, and are sent in some seconds."""
+    due = scene.products * scene.seconds * sum(map(scene.messages, scene.ranks))
+    return Credential(TEXTS, TEXTS, "sms", max(50.0, ceil(due / TEXTS_S)))

@@ -10,6 +10,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any, Final, NoReturn
 
 from botocore.exceptions import ClientError
@@ -40,6 +41,8 @@ class Usage:
 
     writes: float = 0.0
     reads: float = 0.0
+    written: Counter[str] = field(default_factory=Counter)
+    """Units by table."""
     calls: Counter[str] = field(default_factory=Counter)
     throttled: Counter[Partition] = field(default_factory=Counter)
     failed: int = 0
@@ -270,6 +273,7 @@ class ModelDynamo:
         for place, units in wanted.items():
             self._room[place, False] = self._left(place, reading=False) - units, now
             self.used.writes += units
+            self.used.written[place[0].partition("/")[0]] += ceil(units)
             self.used.note(place, units, now)
 
     def _take(self, wanted: Mapping[Partition, float], *, reading: bool) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shared.engine.outcome import fold
     from shared.engine.reports import archive, sealing
     from shared.engine.sweeper import dropped, overdue
-    from shared.engine.walks import beginning, doubts, jobs
+    from shared.engine.walks import beginning, doubts, jobs, unlisted
 else:
     (told,) = lazy("shared.adapters", "metrics")
     blobs, copying = lazy("shared.adapters.s3", "blobs", "copies")
@@ -36,7 +36,7 @@ else:
     archive, dropped = lazy("shared.engine", "reports.archive", "sweeper.dropped")
     minutes, overdue = lazy("shared.engine", "minutes", "sweeper.overdue")
     (sealing,) = lazy("shared.engine.reports", "sealing")
-    beginning, doubts, jobs = lazy("shared.engine.walks", "beginning", "doubts", "jobs")
+    beginning, doubts, jobs, unlisted = lazy("shared.engine.walks", "beginning", "doubts", "jobs", "unlisted")
 
 part = PartOf["Deployment"]()
 _OVERDUE: Final = {
@@ -88,7 +88,9 @@ class Deployment(UseCases):
             asking=self.asking,
             slots=self.slots,
         )
+        late = unlisted.UnlistedJobs(self.records, self.unlisting.begin)
         walks = [
+            walking.Walk("unlisted", 20, late.looks, late.ended),
             walking.Walk("jobs", 75, open_jobs.looks, open_jobs.ended),
             walking.simple("inboxes", 5, take.WaitingInboxes(self.inboxes, self.inbox_queue, self.clock).walk),
         ]

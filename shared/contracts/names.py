@@ -64,6 +64,9 @@ INDEX_OPEN_PROJECTION: Final = ("not_before", "campaign", "job")
 INDEX_MINE: Final = "mine"
 """Index `open`: keys `open_pk`, `open_sk`; index `mine`: keys `mine_pk`, `mine_sk`, keys only."""
 
+COPY_ENDING: Final = "-restored-"
+"""Follows a table's name in that of a copy of its past, before the moment of the copy."""
+
 CONTENTS: Final = "contents/"
 """Where the bucket has contents that are too large for an item."""
 CONTENT_WAITS: Final = (1, 8, 31, 92, 366)
@@ -131,6 +134,7 @@ HANDLERS: Final = {
     "join": "functions.dispatch.join.handler",
     "operate": "functions.operate.handler.handler",
     "buttons": "functions.operate.access.pressed.handler",
+    "pictures": "functions.pictures.serve.handler",
 }
 """Function → handler string.
 
@@ -150,6 +154,7 @@ HANDLERS: Final = {
 - join: makes a person's first account, at the console's call
 - operate: what operators see and change, by the command
 - buttons: what they change in the console, at its call
+- pictures: pictures of messages, which are public
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
@@ -208,6 +213,10 @@ CONSOLE_PATHS: Final = ("/console", "/console/{proxy+}")
 """The paths of the console's pages."""
 OPERATE_PATH: Final = "/operate/{proxy+}"
 """The paths of operators, whom IAM authorises."""
+IMAGE_PATH: Final = "/images/{account}/{file}"
+"""The path of pictures, which are public."""
+IMAGES: Final = "images/"
+"""Where the bucket has pictures: `images/ACCOUNT/FILE`."""
 WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
 CALLER_PATH: Final = "/cells/callers/{digest}"
 

@@ -9,6 +9,7 @@ Seconds: TypeAlias = float
 Millis: TypeAlias = int
 """A length of time, or a Unix time, in whole milliseconds. mypy refuses Seconds here (docs/adr/0096)."""
 
+MINUTE_MS: Final[Millis] = 60_000
 DAY_MS: Final[Millis] = 86_400_000
 """Milliseconds."""
 # change: how long an idempotency key lives

@@ -408,6 +408,17 @@ class Records(SuppressionRecords, Protocol):
     def open_jobs(self, slots: Iterable[str], *, after: str = "") -> Iterable[OpenJob]:
         """Walk the index of open jobs, oldest first within each slot; in each from behind an entry's key."""
 
+    def unlisted(self, minute: int, part: str) -> Iterable[str]:
+        """Walk the small jobs of a minute that have not ended and were not put into the index of open jobs.
+
+        Args:
+            minute: in which they were made, since 1970.
+            part: the last random character of their ids.
+        """
+
+    def enlist(self, job: str) -> None:
+        """Put a small job that has not ended into the index of open jobs, if it is not there."""
+
     def open_at_once(self, slots: Iterable[str]) -> Sequence[OpenJob] | None:
         """Return the open jobs of some slots by one read, in no order; None if that is not enough."""
 

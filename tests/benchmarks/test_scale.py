@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import fields as fields_of
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from benchmarks.scale import hot
+from benchmarks.scale import __main__ as command
+from benchmarks.scale import bounds, goals, hot
 from benchmarks.scale.cloud import Busy, Function, Processor, QuickLane
-from benchmarks.scale.day import DAY, NIGHT, Run, Scene
+from benchmarks.scale.day import Run
 from benchmarks.scale.hot import PEAK
 from benchmarks.scale.page import Shown, chart, markdown
+from benchmarks.scale.scenes import DAY, NIGHT, Scene
 from benchmarks.scale.table import READS, WRITES, ModelDynamo
 from tests.fakes.clock import FakeClock
 
@@ -52,6 +56,7 @@ def test_reads_have_a_limit_of_their_own(dynamo: ModelDynamo) -> None:
     dynamo.put_item(TableName="records", Item={**KEY, "data": {"B": b"x" * 399 * 1024}})
     wanted: dict[str, Any] = {"TableName": "records", "Key": KEY, "ConsistentRead": True}
     assert sum(len(dynamo.get_item(**wanted)) for _ in range(29)) == 29
+    assert dynamo.used.worst(reading=True) == pytest.approx(29 * 100)
     assert code(lambda: [dynamo.get_item(**wanted) for _ in range(9)]) == "ProvisionedThroughputExceededException"
 
 
@@ -165,6 +170,9 @@ def test_a_short_scene_sends_each_message_once_within_its_rates_although_a_provi
     assert 0 < found.busiest[0] <= hot.WRITES
     assert 0 < found.busiest[1] <= hot.READS
     assert 1 < found.cost < 30
+    expected, heard, _ = found.heard
+    assert expected == heard > 10, "one account in ten hears of its messages"
+    assert found.quantile("webhook", 0.95) < 20
     shown = Shown.of(found)
     assert Shown(**json.loads(json.dumps(shown.document()))).document() == json.loads(json.dumps(shown.document()))
     assert shown.name in markdown([shown])
@@ -181,6 +189,87 @@ def test_no_partition_gets_more_than_half_of_what_it_takes_in_seconds_of_noon_at
     assert sum(found.throttled.values()) == 0
     assert found.busiest[0] <= hot.WRITES
     assert found.busiest[1] <= hot.READS
+
+
+@pytest.mark.slow
+@pytest.mark.promise(2)
+def test_notices_digests_and_finished_mails_are_sent_once_each_and_in_time() -> None:
+    found = Run(DAY["products"].part(0.1)).run()
+    assert (found.twice, found.left) == (0, 0)
+    assert found.worst <= 100
+    for kind in ("single", "bulk", "notice", "digest", "mail", "webhook"):
+        assert len(found.waits[kind]) > 20, kind
+    assert found.waits["notice"][0] >= 0, "none before its minute"
+    assert found.waits["digest"][0] >= 0, "none before the end of its window"
+    assert all(x.met for x in goals.goals({"products": Shown.of(found)}))
+
+
+@pytest.mark.slow
+@pytest.mark.promise(3)
+def test_a_quota_of_a_day_is_used_up_and_not_exceeded_and_the_rest_goes_to_the_other() -> None:
+    found = Run(DAY["quota"].part(0.1)).run()
+    assert (found.twice, found.left) == (0, 0)
+    assert 95 < found.quota <= 100
+
+
+@pytest.mark.slow
+def test_a_million_messages_cost_about_as_much_at_a_hundredth_of_the_load() -> None:
+    shown = {name: Shown.of(Run(DAY[name].part(0.1)).run()) for name in ("load-1", "load-10", "load-100")}
+    assert {x.heard[0] == x.heard[1] > 100 for x in shown.values()} == {True}
+    found = goals.goals(shown)
+    assert [x.name for x in found if not x.met] == []
+    assert found[-1].name.startswith("dollars a million")
+    dear = replace(shown["load-1"], dollars={"DynamoDB": 1.2 * shown["load-100"].cost})
+    assert not goals.goals({**shown, "load-1": dear})[-1].met
+
+
+def scene(**changes: Any) -> Shown:
+    """Return what a scene shows in which all is as it should be."""
+    fields: dict[str, Any] = {x.name: 0 for x in fields_of(Shown)}
+    fields |= {"name": "noon", "about": "", "trouble": (), "waits": {"single": (0.1, 0.2, 0.3)}, "samples": ()}
+    fields |= {"swept": (3, 3), "busiest": (500.0, 1500.0), "heard": (5, 5, 0), "written": {"records": 3.0}}
+    return Shown(**{**fields, "worst": 100.0, "quota": 100.0, "dollars": {"DynamoDB": 5.0}, **changes})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"twice": 1},
+        {"left": 1},
+        {"worst": 100.1},
+        {"quota": 100.1},
+        {"heard": (5, 4, 0)},
+        {"swept": (3, 2)},
+        {"throttled": 1},
+        {"busiest": (500.5, 0.0)},
+        {"busiest": (0.0, 1500.5)},
+        {"waits": {"single": (0.1, 1.2, 1.3)}},
+        {"waits": {"single": (0.1, 0.2, 2.3)}},
+    ],
+)
+def test_the_command_fails_if_one_goal_is_missed(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["scale", "--scenes", "noon"])
+    for shown, code, missed in ((scene(), 0, 0), (scene(**changes), 1, 1)):
+        monkeypatch.setattr(command, "run", lambda *_, made=shown: {"noon": made})
+        assert command.main() == code
+        assert capsys.readouterr().out.count("**not**") == missed
+
+
+def test_what_a_larger_load_meets_is_in_order_and_named() -> None:
+    job = hot.Heat(writes=400.0, reads=100.0)
+    system = hot.Heat(reads=2000.0)
+    found = bounds.bounds({("ops", "`J#job`"): job, ("records", "`SYS`"): system}, {"records": 4.0})
+    at = {x.name: x.at for x in found}
+    assert at["partition `J#job` of `ops`"] == pytest.approx(250)
+    assert at["partition `SYS` of `records`"] == pytest.approx(150)
+    assert at["table `records`"] == pytest.approx(10 * at["table `records`, new"])
+    assert list(at.values()) == sorted(at.values())
+    assert at["Lambda"] > 100, "a hundred million messages a day have room"
+    text = bounds.markdown(found)
+    assert text.index("`SYS`") < text.index("`J#job`")
+    assert "two lists instead of one" in text
 
 
 @pytest.mark.slow

@@ -17,8 +17,16 @@ ITEM: dict[str, Any] = {
     "name": {"S": "a"},
     "map": {"M": {"in": {"N": "1"}}},
     "set": {"SS": ["x", "y"]},
+    "list": {"L": [{"S": "a"}]},
 }
-VALUES = {":one": {"N": "1"}, ":a": {"S": "a"}, ":b": {"S": "b"}, ":ten": {"N": "10"}, ":x": {"SS": ["x", "z"]}}
+VALUES = {
+    ":one": {"N": "1"},
+    ":a": {"S": "a"},
+    ":b": {"S": "b"},
+    ":ten": {"N": "10"},
+    ":x": {"SS": ["x", "z"]},
+    ":more": {"L": [{"S": "b"}]},
+}
 CONDITIONS = [
     "attribute_not_exists(pk)",
     "attribute_exists(pk) AND #name = :a",
@@ -28,18 +36,21 @@ CONDITIONS = [
     "#count BETWEEN :ten AND :ten OR begins_with(#name, :b)",
     "spare = :one",
     "#name <> :a",
+    "contains(#list, :a)",
+    "contains(#list, :b)",
 ]
 UPDATES = [
     "SET #count = #count + :one, #map.#in = #map.#in - :one REMOVE #name",
     "SET spare = if_not_exists(spare, :ten) + :one, #name = :b",
     "ADD #count :ten, spare :one, #set :x",
     "DELETE #set :x SET #map.spare = :a",
+    "SET #list = list_append(#list, :more), #count = #count + :one",
 ]
 
 
 def used(text: str, **more: Any) -> Mapping[str, Any]:
     """Return the parameters of a request that has a condition or an update, with the names and values in it."""
-    names = {name: name[1:] for name in ("#name", "#count", "#map", "#in", "#set") if name in text}
+    names = {name: name[1:] for name in ("#name", "#count", "#map", "#in", "#set", "#list") if name in text}
     values = {k: v for k, v in VALUES.items() if k in text}
     named = ({"ExpressionAttributeNames": names} if names else {}) | (
         {"ExpressionAttributeValues": values} if values else {}

@@ -53,6 +53,7 @@ class FakeRecords(FakeOpenIndex):
         self.quiet: dict[str, dict[str, str]] = {}
         self._makers: dict[tuple[str, str], str] = {}
         self._ledgers = ledgers
+        ledgers.left_waiting = self.jobs.enlist
         self._breakers = breakers or FakeBreakers()
         self.journal = FakeJournal(tap)
         self.search_pages = FakeSearchPages(tap)

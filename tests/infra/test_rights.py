@@ -14,7 +14,7 @@ from tests.infra.template import Template, listed, target
 
 SCANS = {"dynamodb:Scan", "dynamodb:PartiQLSelect"}
 LIST_RESOURCES = "cloudformation:ListStackResources"
-FILES = ("uploads", "exports", "mail-uploads", "contents", "inbox", "archive")
+FILES = ("uploads", "exports", "images", "mail-uploads", "contents", "inbox", "archive")
 ERASING = ("DeleteObject", "DeleteObjectVersion")
 LANES = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:posthaste-dev-lane-*"
 OWN = "arn:<AWS::Partition>:{}:<AWS::Region>:<AWS::AccountId>:"

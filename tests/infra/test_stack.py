@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from infra.functions.operators import POLICIES
+from infra.functions.operators import POLICIES, RESTORER
 from shared import contracts
 from shared.domain.times import FUTURE
 from tests.infra.conftest import DOMAIN, HOOK_KEY_ID, LINK_KEYS_ID, SENDERS, TABLES, deployment
@@ -471,7 +471,7 @@ def test_outputs(template: Template, local: Template) -> None:
     found = {k: text(v["Value"]) for k, v in template.raw["Outputs"].items()}
     assert set(found) == {
         *("ApiId", "ApiUrl", "RecordsTable", "OpsTable", "BucketName", "FeedbackQueueUrl", "LaneUrlPrefix"),
-        *("AuditDays", "IdentitiesTable", "AuditTable", *(f"{name}Policy" for name in POLICIES)),
+        *("AuditDays", "IdentitiesTable", "AuditTable", *(f"{name}Policy" for name in (*POLICIES, RESTORER))),
         *(() if template is local else ("AlarmTopicArn",)),
     }
     assert found["ApiId"] == "<ApiHttp17514DA7>"

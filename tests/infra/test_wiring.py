@@ -81,7 +81,8 @@ def test_every_handler_of_the_contract_is_a_function(template: Template, hooks: 
     handlers |= {s: f["Handler"] for s, f in template.functions().items() if not s.startswith("send-")}
     senders = {f["Handler"] for s, f in template.functions().items() if s.startswith("send-")}
     assert senders == {contracts.HANDLERS["send"]}
-    asked = {x: contracts.HANDLERS[x] for x in ("console", "join", "buttons")}  # by settings: test_console.py
+    # by settings: test_console.py, test_pictures.py
+    asked = {x: contracts.HANDLERS[x] for x in ("console", "join", "buttons", "pictures")}
     assert {"send": contracts.HANDLERS["send"], **asked, **handlers} == contracts.HANDLERS
 
 

@@ -59,9 +59,9 @@ SWITCHES: Final = (
     Mutant(
         "hints of workers that begin at once stay beside the slots",
         3,
-        "shared/adapters/dynamo/credentials/pacer.py",
-        "elif hint is not None and self._notes.leaves(wish.credential, hint, bounded=bounded):",
-        "elif hint is not None and not hint.name:",
+        "shared/adapters/dynamo/credentials/lease_hints.py",
+        "        if hint.name in there:\n            names",
+        "        if not hint.name:\n            names",
         "tests/contracts/test_hints.py::"
         "test_workers_that_begin_at_once_leave_the_item_of_the_slots_within_one_write_unit",
     ),

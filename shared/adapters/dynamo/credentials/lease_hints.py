@@ -16,7 +16,7 @@ from zlib import crc32
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n, number
+from shared.adapters.dynamo.codec import n, number, s
 from shared.domain.lanes import lease_hints
 from shared.domain.lanes.lease_hints import MOST, MOST_BESIDE_QUOTAS, PREFIX, LeaseHint
 from shared.ports import Clock
@@ -47,26 +47,39 @@ class Notes:
         self._apart: dict[str, list[str]] = {}
         """Credential → the names apart, in order, as they were last seen."""
 
-    def has_room(self, credential: str, hint: LeaseHint, *, bounded: bool = False) -> bool:
-        """Tell whether a hint may be written beside the slots, by what that item held when it was last seen.
+    def beside(
+        self, credential: str, hint: LeaseHint, names: dict[str, str], values: Item, *, bounded: bool
+    ) -> tuple[list[str], list[str]]:
+        """Return what a reservation sets and removes of a hint beside the slots; fills names and values.
 
-        One about several leases is long: with some of them each reservation would cost more units.
+        Processes that begin at once do not know of each other, and note more than have room. The last ones in order
+        leave with their next reservation, and are written apart from then on.
 
         Args:
             bounded: whether counters of quotas take some of the room.
         """
+        there, most = self._there.get(credential, frozenset()), MOST_BESIDE_QUOTAS if bounded else MOST
+        if self._has_room(hint, there, most):
+            names["#at"], values[":at"] = hint.name, s(str(hint))
+            return ["#at = :at"], []
+        if hint.name in there:
+            names["#at"] = hint.name
+            return [], ["#at"]
+        return [], []
+
+    @staticmethod
+    def _has_room(hint: LeaseHint, there: frozenset[str], most: int) -> bool:
+        """Tell whether a hint may be written beside the slots.
+
+        One about several leases is long: with some of them each reservation would cost more units.
+
+        Args:
+            there: the names of hints that the item held when it was last seen.
+            most: hints that have room.
+        """
         if hint.group:
             return False
-        there, most = self._there.get(credential, frozenset()), MOST_BESIDE_QUOTAS if bounded else MOST
         return hint.name in sorted(there)[:most] if hint.name in there else len(there) < most
-
-    def leaves(self, credential: str, hint: LeaseHint, *, bounded: bool = False) -> bool:
-        """Tell whether a hint's name is to leave the item of the slots: it has no room there, and is written apart.
-
-        Processes that begin at once do not know of each other, and note more than have room.
-        """
-        there = self._there.get(credential, frozenset())
-        return hint.name in there and not self.has_room(credential, hint, bounded=bounded)
 
     def learn(self, credential: str, item: Mapping[str, Any], hint: LeaseHint | None) -> None:
         """Take in the item of the slots. A hint that it does not hold is written apart, once for a lease.

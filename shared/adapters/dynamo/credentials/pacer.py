@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import ConditionFailed, Dynamo, Item
-from shared.adapters.dynamo.codec import n, number, s
+from shared.adapters.dynamo.codec import n, number
 from shared.adapters.dynamo.credentials import tallies
 from shared.adapters.dynamo.credentials.lease_hints import Notes
 from shared.adapters.dynamo.credentials.quotas import Expression, Fullness, room_of, stored_of
@@ -326,15 +326,10 @@ class DynamoPacer:
         names = {"#rate": "rate"} | ({"#own": wish.own} if wish.own else {})
         values = {**values, ":known": n(wish.pace.lowered.until)}
         asked = self._at_rate(wish, values)
-        hint = wish.hint
         bounded = wish.spend is not None and bool(wish.spend.quotas)
-        if hint is not None and self._notes.has_room(wish.credential, hint, bounded=bounded):
-            sets = [*sets, "#at = :at"]
-            names["#at"] = hint.name
-            values[":at"] = s(str(hint))
-        elif hint is not None and self._notes.leaves(wish.credential, hint, bounded=bounded):
-            removed.append("#at")
-            names["#at"] = hint.name
+        if wish.hint is not None:
+            noted, left = self._notes.beside(wish.credential, wish.hint, names, values, bounded=bounded)
+            sets, removed = [*sets, *noted], [*removed, *left]
         if wish.pace.recovered(wish.now / _MICRO):
             removed += LOWERED
         counted, over = self._count(wish, names, values)
@@ -363,7 +358,7 @@ class DynamoPacer:
         attributes: Item = answer["Attributes"]
         if bounded:
             self._counters[wish.credential] = stored_of(attributes)
-        self._notes.learn(wish.credential, attributes, hint)
+        self._notes.learn(wish.credential, attributes, wish.hint)
         self._note_stale(wish, attributes)
         self._over[wish.credential] = tallies.stale(attributes, wish.pace, self._clock.now())
         return attributes
