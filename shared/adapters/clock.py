@@ -1,9 +1,12 @@
 """The system's clock, and the one that notices go by."""
 
 import time
+from typing import TYPE_CHECKING
 
 from shared.contracts import compressed
-from shared.ports import Clock
+
+if TYPE_CHECKING:
+    from shared.ports import Clock
 
 
 class SystemClock:
@@ -27,7 +30,7 @@ class Calendar:
         speed: how many times.
     """
 
-    def __init__(self, clock: Clock, since: float = 0, speed: int = 1) -> None:
+    def __init__(self, clock: "Clock", since: float = 0, speed: int = 1) -> None:
         self._clock = clock
         self._since = since
         self._speed = speed
