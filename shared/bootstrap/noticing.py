@@ -11,7 +11,7 @@ from shared.engine.notices.words import NoticeWords
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
-    from shared.adapters import woken
+    from shared.adapters import joining
     from shared.adapters.dynamo.notices import runs
     from shared.adapters.dynamo.notices import waiting as stored
     from shared.bootstrap import mailing
@@ -23,7 +23,7 @@ else:
     (walking,) = lazy("shared.engine", "walks")
     due, look, overdue = lazy("shared.engine.notices", "due", "look", "overdue")
     purge, take, texts = lazy("shared.engine.notices", "purge", "take", "texts")
-    (woken,) = lazy("shared.adapters", "woken")
+    (joining,) = lazy("shared.adapters", "joining")
 
 part = PartOf["Noticing"]()
 
@@ -86,8 +86,8 @@ class Noticing(Room):
     """Takes records out of payloads."""
 
     function = part(
-        lambda r: woken.WokenFunction(
-            r.deployment.aws.later("lambda", woken.CONFIG), r.deployment.env[contracts.ENV_NOTICES_FUNCTION]
+        lambda r: joining.WokenFunction(
+            r.deployment.aws.later("lambda", joining.WAKING), r.deployment.env[contracts.ENV_NOTICES_FUNCTION]
         )
     )
     """The function of notices, for the relay of minutes."""

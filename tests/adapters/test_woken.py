@@ -9,7 +9,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.stub import Stubber
 
-from shared.adapters.woken import CONFIG, WokenFunction
+from shared.adapters.joining import WAKING, WokenFunction
 from shared.contracts import DueKind, DueMinute
 from shared.ports import Retriable
 
@@ -19,7 +19,7 @@ MINUTE = DueMinute(DueKind.NOTICES, 1_790_000_040)
 @pytest.fixture
 def client() -> Any:
     session = boto3.Session("testing", "testing", region_name="us-east-1")
-    return session.client("lambda", config=Config(**CONFIG))
+    return session.client("lambda", config=Config(**WAKING))
 
 
 def test_it_is_started_without_waiting(client: Any) -> None:
