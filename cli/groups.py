@@ -33,6 +33,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Prepare": {
         "template": "Templates: messages with placeholders, kept for campaigns.",
+        "image": "Pictures of messages, which everybody can see by their addresses.",
         "program": "Programs: schedules of notices that notifiers copy.",
         "digest": "Digests: windows of events, and their policies.",
         "domain": "Domains that the account sends from, proven by DNS.",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cli import client, local
     from cli.account import domains, guests, quota, schedules, stats, suppressions, texts, timeline
     from cli.cells import moving
-    from cli.content import previewing, programs, updating, versions
+    from cli.content import images, previewing, programs, takedown, updating, versions
     from cli.digests import digests, events
     from cli.doctor import doctor
     from cli.hooks import commands as hooks
@@ -56,7 +56,8 @@ else:
     domains, guests, quota, schedules = lazy("cli.account", "domains", "guests", "quota", "schedules")
     stats, suppressions, texts, timeline = lazy("cli.account", "stats", "suppressions", "texts", "timeline")
     (moving,) = lazy("cli.cells", "moving")
-    previewing, programs, updating, versions = lazy("cli.content", "previewing", "programs", "updating", "versions")
+    images, previewing, programs = lazy("cli.content", "images", "previewing", "programs")
+    takedown, updating, versions = lazy("cli.content", "takedown", "updating", "versions")
     digests, events = lazy("cli.digests", "digests", "events")
     (doctor,) = lazy("cli.doctor", "doctor")
     (hooks,) = lazy("cli.hooks", "commands")
@@ -199,6 +200,7 @@ def _sending() -> tuple[typer.Typer, typer.Typer]:
 
 def _account_app() -> typer.Typer:
     leaving.add_to(accounts.account_app)
+    takedown.add_to(accounts.account_app)
     moving.add_to(accounts.account_app)
     return accounts.account_app
 
@@ -231,6 +233,7 @@ COMMANDS: Final[Mapping[str, Source]] = {
     "message": lambda: timeline.app,
     "hook": lambda: hooks.app,
     "template": lambda: _sending()[1],
+    "image": lambda: images.app,
     "program": lambda: programs.app,
     "suppression": lambda: suppressions.app,
     "text": lambda: texts.app,

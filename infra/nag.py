@@ -107,6 +107,7 @@ OBJECTS: Final = {
     UPLOADS: "Uploaded lists alone; their names are made at run time.",
     contracts.MAIL_UPLOADS: "Contents of mails alone; their names are made at run time.",
     contracts.MAIL_CONTENTS: "Contents of mails alone; their names are made at run time.",
+    contracts.IMAGES: "Pictures alone; their names are made at run time.",
     contracts.INBOX_PREFIX: "Payloads of notifiers alone; their names are made at run time.",
     contracts.CONTENTS: "Large contents alone; they are named after jobs, made at run time.",
 }

@@ -102,7 +102,7 @@ def copy(
         if when is not None:
             asked = _all_made(found, asked, when, around)
         done = _copied(restoring, asked, around, exact=exact, quiet=json)
-        settled = restoring.settle(asked, exact=exact)
+        settled = restoring.settle(asked)
     if json:
         emit({"tables": done, "held": settled.held, "rebuilt": settled.rebuilt})
     else:

@@ -8,9 +8,10 @@ from cli.deployment import OperatedDeployment
 from cli.output import Surroundings
 from cli.progress.meters import Meter
 from cli.restoring.tables import CopySource
+from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.jobs.ledger_writes import JobTables
 from shared.adapters.dynamo.jobs.records import DynamoRecords
-from shared.adapters.dynamo.restoring.copying import Copied, Copying
+from shared.adapters.dynamo.restoring.copying import READERS, WRITERS, Copied, Copying
 from shared.adapters.dynamo.restoring.holding import Holding, Settled
 from shared.adapters.dynamo.restoring.items import RUN, Past
 from shared.adapters.s3.blobs import S3Blobs
@@ -28,7 +29,12 @@ class Restoring:
     def __init__(self, found: OperatedDeployment, around: Surroundings) -> None:
         self._found = found
         self._around = around
-        self._db = found.dynamo(around.clock)
+        self._db = Dynamo(
+            found.client("dynamodb", connections=READERS * WRITERS),
+            sleep=around.clock.sleep,
+            audit_days=found.audit_days(),
+            homes=found.homes(),
+        )
         self.tables = JobTables(found.table(), found.ops())
         self._now = int(around.clock.now() * 1000)
         self._records = DynamoRecords(
@@ -66,11 +72,11 @@ class Restoring:
             shown=told,
         ).run()
 
-    def settle(self, wanted: Sequence[CopySource], *, exact: bool) -> Settled:
+    def settle(self, wanted: Sequence[CopySource]) -> Settled:
         """Hold jobs and make their figures right, once the tables are copied; nothing if no job was in them."""
         if not any(x.name in ("records", "ops") for x in wanted):
             return Settled()
-        return self.holding.settle(living=self._living(wanted), exact=exact)
+        return self.holding.settle(living=self._living(wanted))
 
     def _living(self, wanted: Sequence[CopySource]) -> bool:
         """Tell whether the table of jobs holds what it held at the loss: neither now nor before it was restored."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from functions.api.mails.services import MailServices
     from functions.api.notices.services import NoticeServices
     from shared.bootstrap.campaigning import CampaignServices
+    from shared.engine.campaigns.pictures import PictureService
     from shared.engine.intake.identities import IdentityService
 
 
@@ -94,6 +95,8 @@ class ApiServices:
     logs: MessageLog
     search: MessageSearch
     progress: ProgressReader
+    pictures: Callable[[], "PictureService"]
+    """As `campaigns`."""
     logins: Logins
     """Notifiers that make requests."""
     campaigns: Callable[[], "CampaignServices"]
@@ -192,6 +195,7 @@ def build(deployment: Deployment) -> ApiServices:
             settings=deployment.settings,
             clock=clock,
         ),
+        pictures=lambda: deployment.pictures,
         logins=Logins(deployment.dynamo, table, clock),
         campaigns=cache(lambda: _campaigns(deployment, control)),
         notices=cache(lambda: _notices(deployment, senders)),

@@ -189,6 +189,18 @@ def test_a_ledger_that_no_copy_has_is_made_again_of_its_chunk(
     assert [x.cells for x in stores.ledgers.read_all(waits.job.id)] == [x.cells for x in waits.ledgers]
 
 
+def test_a_job_that_was_reopened_since_the_copy_is_held(stores: MotoStores, moto_dynamo: Any, clock: FakeClock) -> None:
+    ended = Parts(clock, (2, 1), state=JobState.LOGGED, finished_at=clock.ms)
+    ended.store(stores)
+    before = copied(moto_dynamo, stores.tables)
+    lose(moto_dynamo, stores.tables, ("records",))
+    assert restore(stores, before, ("records",), now=clock.ms).held == 1
+    held = holding(stores, clock.ms).find(ended.job.id)
+    assert held is not None
+    assert (held.waiting, held.job.stopped) == (3, True)
+    assert restore(stores, before, ("records",), now=clock.ms).held == 0
+
+
 def test_the_review_shows_what_waits_and_names_what_is_lost(
     stores: MotoStores, moto_dynamo: Any, clock: FakeClock
 ) -> None:

@@ -14,6 +14,8 @@ from tests.fakes.tables import MotoStores
 from tests.fakes.world import World, credential
 
 LOSSES = [("ops",), ("records",), ("records", "ops"), ("identities", "audit")]
+WINDOW = 9
+"""Messages of a lease of 10 a second: so many a dead worker leaves in doubt."""
 SHOWN = {Cell.UNKNOWN, Cell.FAILED, Cell.DROPPED, Cell.SKIPPED}
 
 
@@ -103,7 +105,7 @@ def judged(world: World) -> None:
 @pytest.mark.parametrize("lost", LOSSES, ids="+".join)
 def test_a_loss_at_any_moment_sends_nothing_twice(moto_dynamo: Any, lost: tuple[str, ...], gap: int) -> None:
     looked = 0
-    for world, past in moments(lambda: make(moto_dynamo, [12, 3, 1]), 2, 29, gap):
+    for world, past in moments(lambda: make(moto_dynamo, [12, 3, 1]), 2, 47, gap):
         stores = stores_of(world)
         lose(moto_dynamo, stores.tables, lost)
         stores.pause("")
@@ -114,4 +116,28 @@ def test_a_loss_at_any_moment_sends_nothing_twice(moto_dynamo: Any, lost: tuple[
         world.settle()
         judged(world)
         looked += 1
-    assert looked >= 5
+    assert looked >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.promise(1)
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("lost", LOSSES[:3], ids="+".join)
+def test_a_copy_of_the_moment_of_the_loss_leaves_no_more_in_doubt_than_a_dead_worker(
+    moto_dynamo: Any, lost: tuple[str, ...]
+) -> None:
+    for calls in range(2, 120, 39):
+        world = make(moto_dynamo, [12, 3, 1])
+        run_until(world, calls)
+        stores = stores_of(world)
+        past = copied(moto_dynamo, stores.tables)
+        lose(moto_dynamo, stores.tables, lost)
+        stores.pause("")
+        restore(stores, past, lost, now=world.clock.ms, exact=True)
+        world.reboot()
+        rest(world)
+        release(world)
+        world.settle()
+        judged(world)
+        unknown = sum(state is Cell.UNKNOWN for job in world.jobs for state in world.states(job))
+        assert unknown <= WINDOW, calls

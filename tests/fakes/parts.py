@@ -95,7 +95,7 @@ class Parts:
     ) -> None:
         declared = credentials or (credential("one"), credential("two"))
         self.clock = clock or FakeClock()
-        self.settings = Settings("test", declared, {"email": tuple(c.id for c in declared)})
+        self.settings = Settings("test", declared, {"email": tuple(c.id for c in declared)}, images=(3, 1))
         self.stores = stores(self.clock)
         self.tap = self.stores.tap
         self.ledgers, self.records, self.pacer = self.stores.ledgers, self.stores.records, self.stores.pacer

@@ -77,4 +77,4 @@ def restore(stores: MotoStores, past: Tables, lost: Collection[str], *, now: int
             sleep=lambda _: None,
             pools=InTurn.pool,
         ).run()
-    return holding(stores, now).settle(living=living, exact=exact)
+    return holding(stores, now).settle(living=living)

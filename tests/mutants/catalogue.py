@@ -25,6 +25,7 @@ from tests.mutants.notices import NOTICES
 from tests.mutants.notifiers import NOTIFIERS
 from tests.mutants.once import ONCE
 from tests.mutants.operators import OPERATORS
+from tests.mutants.pictures import PICTURES
 from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
@@ -340,6 +341,7 @@ MUTANTS: Final = (
         "return bool(job.account) and (job.test",
         "tests/api/test_apart.py::test_another_account_s_resources_do_not_exist[GET /jobs/{id}]",
     ),
+    *PICTURES,
     *PROVIDERS,
     *RECIPIENTS,
     *RUNS,

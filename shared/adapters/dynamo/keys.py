@@ -46,6 +46,7 @@ Table `records` (pk, sk):
 | which lists of an account wait for approval? | `A#account / APPROVALS` |
 | campaigns that wait for approval, oldest first (index `open`) | `account#approvals` / `asked_at#campaign` |
 | an account's lists of a file (index `mine`) | `account#lists` / `sha256#created_at` |
+| a picture, by its content; how many there are | `A#account#IMAGES / sha256[:32]`; `A#account / IMAGES` |
 | a stored template; one of its versions | `T#template / TEMPLATE`, `V#00003` |
 | an account's templates, newest first (index `mine`) | `account#template / created_at#template` |
 
@@ -459,6 +460,19 @@ def problems(campaign_id: str, upload_id: str, number: int) -> Key:
 
 def problems_prefix(upload_id: str) -> str:
     return f"E#{upload_id}#"
+
+
+def pictures_pk(namespace: str) -> str:
+    return f"{account_pk(namespace)}#IMAGES"
+
+
+def picture(namespace: str, picture_id: str) -> Key:
+    return key(pictures_pk(namespace), picture_id)
+
+
+def shelf(namespace: str) -> Key:
+    """How many pictures a namespace has."""
+    return key(account_pk(namespace), "IMAGES")
 
 
 def template_pk(template_id: str) -> str:

@@ -90,13 +90,10 @@ def never_began(job: Job) -> bool:
 def held(job: Job, now: Millis) -> Job:
     """Return a copy's job as it comes back: stopped if it was under way, so that it waits for its release.
 
-    A job that had ended is also marked as stopped: no event sends one of its messages again. Runs of notices and mails
-    cannot be stopped; only their ledgers decide.
+    Runs of notices and mails cannot be stopped; only their ledgers decide.
     """
     out = replace(job, version=job.version + VERSIONS, retry=None)
-    if job.owned:
+    if job.owned or (job.state in (JobState.LOGGED, JobState.STOPPED) and job.retry is None):
         return out
-    if job.state in (JobState.LOGGED, JobState.STOPPED) and job.retry is None:
-        return replace(out, stopped=True)
     reason = StopReason.RESTORED.value
     return replace(out, state=JobState.STOPPED, stopped=True, stopped_at=now, stop_reason=reason, rests_until=0)

@@ -77,12 +77,11 @@ class Holding:
         self._ledgers = DynamoLedgers(dynamo, tables)
         self._now = now
 
-    def settle(self, *, living: bool, exact: bool) -> Settled:
+    def settle(self, *, living: bool) -> Settled:
         """Make ledgers again that are in no copy, and each job's figures those of its ledgers.
 
         Args:
             living: the table of jobs was not lost; each of them that is under way is stopped, to be released.
-            exact: the copy is of the moment of the loss.
         """
         found = Settled()
         for job in self._jobs():
@@ -93,8 +92,7 @@ class Holding:
             ledgers = [*ledgers, *rebuilt]
             if ledgers:
                 self._count(job, ledgers)
-            waits = any(x.unfinished for x in ledgers)
-            held = living and self._hold(job, waits=waits and exact)
+            held = self._hold(job, living=living, waits=any(x.unfinished for x in ledgers))
             found = Settled(found.held + held, found.rebuilt + len(rebuilt))
         return found
 
@@ -144,13 +142,17 @@ class Holding:
             ledgers = self._ledgers.read_all(job.id)
         raise Retriable("a job is written all the time: is everything paused?")
 
-    def _hold(self, job: Job, *, waits: bool) -> bool:
-        """Stop a job that is under way, or that ended when it had no ledgers; tell whether that holds it."""
+    def _hold(self, job: Job, *, living: bool, waits: bool) -> bool:
+        """Stop a living job that is under way; note it of one that has ended, and whose ledgers do not know.
+
+        A job ends early when it has no ledgers, and a copy may be of before its last retry. Returns whether that holds
+        it.
+        """
         if job.owned:
             return False
-        if job.state in (JobState.READY, *ACTIVE):
+        if living and job.state in (JobState.READY, *ACTIVE):
             return self._records.change(job, Change.STOP, self._now, reason=StopReason.RESTORED).won
-        if not waits or job.stopped:
+        if not waits or job.stopped or job.state is not JobState.LOGGED:
             return False
         marks = {"stopped": {"BOOL": True}, "stopped_at": n(self._now), "stop_reason": s(StopReason.RESTORED)}
         return self._change(self._records.job(job.id) or job, marks)
