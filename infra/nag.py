@@ -107,6 +107,7 @@ OBJECTS: Final = {
     UPLOADS: "Uploaded lists alone; their names are made at run time.",
     contracts.MAIL_UPLOADS: "Contents of mails alone; their names are made at run time.",
     contracts.MAIL_CONTENTS: "Contents of mails alone; their names are made at run time.",
+    contracts.IMAGES: "Pictures alone; their names are made at run time.",
     contracts.INBOX_PREFIX: "Payloads of notifiers alone; their names are made at run time.",
     contracts.CONTENTS: "Large contents alone; they are named after jobs, made at run time.",
 }
@@ -189,9 +190,16 @@ def _nested(stack: Stack) -> dict[str, str]:
         for routes in POLICIES.values()
         for route in routes
     }
+    storage = stack.node.find_child("Storage").node
+    copies = {
+        f"<{_parameter(stack, 'Storage', name)}Arn>{contracts.COPY_ENDING}*": "A restore reads copies of this table's "
+        "past, whose names are made at run time."
+        for name in ("Records", "Ops", "Identities", "Audit", "People")
+        if storage.try_find_child(name) is not None
+    }
     bucket = f"<{_parameter(stack, 'Storage', 'Bucket')}Arn>"
     erased = {f"{bucket}/{prefix}*": why for prefix, why in OBJECTS.items() if prefix != contracts.MAIL_CONTENTS}
-    return {**found, **erased}
+    return {**found, **erased, **copies}
 
 
 def _parameter(stack: Stack, *path: str) -> str:

@@ -393,6 +393,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         limits=_limits(parsed.limits),
         prices=_prices(parsed.prices),
         newcomer_messages=parsed.limits.newcomer,
+        images=(parsed.images.count, parsed.images.megabytes) if parsed.images else (0, 0),
     )
 
 

@@ -9,6 +9,7 @@ from shared.adapters.dynamo.homes import Homes
 from shared.bootstrap import Deployment
 from shared.contracts.console import ConsoleSettings
 from shared.domain.namespaces import accounts_of
+from shared.domain.pictures.picture import folder as pictures_of
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class OperateServices(Deployment):
     stopper = part(lambda d: stop.Stopper(records=d.records, clock=d.clock))
     open_work = part(
         lambda d: stop.OpenWork(
+            clock=d.clock,
             records=d.records,
             slots=d.slots,
             stopper=d.stopper,
@@ -165,10 +167,10 @@ class OperateServices(Deployment):
         """Return what deletes the rows of an account that leaves."""
         return leaving.LeavingRows(self.dynamo, self.records_table, account)
 
-    def delete_lists(self, account: str) -> int:
-        """Delete the lists that an account has uploaded, with all versions; return how many."""
+    def delete_files(self, account: str) -> int:
+        """Delete the lists and pictures that an account has uploaded, with all versions; return how many."""
         bucket = self.env[contracts.ENV_BUCKET]
-        folders = [f"uploads/{space}/" for space in accounts_of(account)]
+        folders = [*(f"uploads/{space}/" for space in accounts_of(account)), pictures_of(account)]
         return sum(len(versions.erase(self.s3, bucket, x, lambda _: True)) for x in folders)
 
     def begin_names(self) -> None:

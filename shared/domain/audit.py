@@ -114,6 +114,8 @@ class Act(StrEnum):
     TEMPLATE_CREATED = "template.created"
     TEMPLATE_CHANGED = "template.changed"
     TEMPLATE_DELETED = "template.deleted"
+    IMAGE_ADDED = "image.added"
+    IMAGE_DELETED = "image.deleted"
     SENDER_CLAIMED = "sender.claimed"
     SENDER_PROVEN = "sender.proven"
     SENDER_GIVEN_UP = "sender.given_up"

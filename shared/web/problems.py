@@ -82,6 +82,8 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "too_many_domains": (409, "An account claims at most 50 domains. Give one up first."),
     "granted_sender": (409, "An operator has granted this sender. Ask an operator to remove it."),
     "too_many_guests": (409, "An account has at most 100 guests. Remove one first."),
+    "images_off": (409, "The deployment hosts no pictures until an operator sets `images`."),
+    "images_full": (409, "The account has no room for the picture. Delete another one first."),
     "program_exists": (409, "A program has this name already. Replace it with PUT, or choose another name."),
     "too_many_programs": (409, "An account has at most 100 programs."),
     "too_many_versions": (409, "A template has at most 1,000 versions."),

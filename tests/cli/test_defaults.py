@@ -2,6 +2,7 @@
 
 import json
 import os
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -28,6 +29,7 @@ from tests.cli.operators import OperatorsFunction
 from tests.cli.real import RealApi
 from tests.cli.tree import commands
 from tests.fakes.clock import FakeClock as EngineClock
+from tests.fakes.image_files import png
 from tests.fakes.people import MEMBER_VERBS, member_words, people_of
 
 REGION: Final = "us-east-1"
@@ -106,6 +108,17 @@ class Case:
         found: str = self.api.call("POST", "/templates", {"name": "x", "channel": "sms", "body": "Hi"}).json[
             "template_id"
         ]
+        return found
+
+    def picture(self) -> str:
+        """Return the name of a file with a picture."""
+        (self.folder / "logo.png").write_bytes(png())
+        return "logo.png"
+
+    def image(self) -> str:
+        """Return the id of a picture."""
+        body = {"data": b64encode(png()).decode()}
+        found: str = self.api.call("POST", "/images", body).json["id"]
         return found
 
     def program(self) -> str:
@@ -223,6 +236,10 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("doctor",): lambda _: (),
     ("account", "move"): lambda _: (),
     ("rehash",): lambda _: ("--look",),
+    ("restore", "plan"): lambda _: (),
+    ("restore", "copy"): lambda c: (f"ops={c.api.tables.homes.audit}", "--yes"),
+    ("restore", "review"): lambda _: (),
+    ("restore", "release"): lambda _: ("--all", "--yes"),
     ("credential", "split"): lambda _: (),
     ("batch", "send"): lambda _: ("batch.json", "--yes"),
     ("batch", "list"): lambda c: c.there(c.batch()),
@@ -281,6 +298,9 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("template", "preview"): lambda c: (c.template(), "--value", "name=Ann"),
     ("template", "test"): lambda c: (c.template(), "me@example.com", "--value", "name=Ann"),
     ("template", "delete"): lambda c: (c.template(),),
+    ("image", "add"): lambda c: (c.picture(),),
+    ("image", "list"): lambda c: c.there(c.image()),
+    ("image", "delete"): lambda c: (c.image(),),
     ("program", "put"): lambda c: ("course", "--step", f"{c.text()}+28@9-12/SMS"),
     ("program", "list"): lambda c: c.there(c.program()),
     ("program", "show"): lambda c: (c.program(),),
@@ -320,6 +340,7 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("account", "unsuspend"): lambda c: (c.account,),
     ("account", "approval"): lambda c: (c.account, "--every"),
     ("account", "region"): lambda c: (c.account, "DE"),
+    ("account", "images"): lambda c: (c.account,),
     ("account", "search"): lambda c: (c.account, "off"),
     ("account", "limit"): lambda c: (c.account,),
     ("account", "quiet-hours"): lambda c: (c.account, "sms", "21:00-08:00 Europe/Paris"),

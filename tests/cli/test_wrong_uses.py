@@ -29,6 +29,8 @@ ASKING: Final[tuple[tuple[str, ...], ...]] = (
     ("account", "delete", "acme"),
     ("account", "depart", "acme", "acme.jsonl", "--to", "https://b.example.com"),
     ("rehash",),
+    ("restore", "copy", "ops=x"),
+    ("restore", "release", "--all"),
     ("redrive", "log"),
     ("sender", "forget", "example.com"),
     ("pause", "--all"),

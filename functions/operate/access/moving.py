@@ -35,7 +35,7 @@ class NamesInUse(OperateView):
 class MoveRequest(AccountBody):
     """Where an account moves to: the address of the other cell's API."""
 
-    to: str = Field(pattern=r"^https?://[^/]+$", max_length=300)
+    to: str = Field(pattern=r"^https?://\S*[^\s/]$", max_length=300)
 
 
 class MoveState(OperateView):

@@ -72,6 +72,8 @@ SAID: Final[Mapping[Act, str]] = {
     Act.SUPPRESSION_REMOVED: "a suppression was lifted",
     Act.TEMPLATE_CREATED: "a template was made",
     Act.TEMPLATE_CHANGED: "a template got a new version",
+    Act.IMAGE_ADDED: "a picture for messages was added",
+    Act.IMAGE_DELETED: "a picture for messages was deleted",
     Act.TEMPLATE_DELETED: "a template was deleted",
     Act.SENDER_CLAIMED: "a domain was added, not proven yet",
     Act.SENDER_PROVEN: "a domain was proven",
