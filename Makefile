@@ -29,7 +29,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 AUDIT := $(UV) run -q --isolated --no-project --with-requirements requirements/audit.txt
 
 .PHONY: help setup run demo demo-page up down status test test-changed test-all test-rest test-unit test-slow test-browser test-pages test-stories test-deployed exercised lint lint-infra english \
-	check bench mutants proofs crash chaos kill storm singles-proof recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace quota-days model soak browser screenshots docs openapi tour release wheel sdks lock sbom audit licences clean
+	check bench mutants proofs crash chaos kill storm singles-proof restore-proof recovery campaign-proof link-proof digest-proof mail-proof hooks-proof hooks-delay hook-rate ingest-proof pace quota-days model soak browser screenshots docs openapi tour release wheel sdks lock sbom audit licences clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -166,6 +166,10 @@ storm: setup ## two campaigns of SIZE (default 8000) through a provider of its o
 singles-proof: setup ## MESSAGES (default 5000) single messages of two accounts through two providers, one of which fails a tenth of its calls; senders, planners and trackers killed KILLS times each (default 12); prints figures
 	POSTHASTE_LOCAL=.local/singles $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills singles \
 		--messages $(or $(MESSAGES),5000) --kills $(or $(KILLS),12) $(if $(SEED),--seed $(SEED))
+
+restore-proof: setup ## lose LOSSES tables (default 4) one after the other while MESSAGES (default 4000) are on their way, and restore each from a copy; prints figures
+	POSTHASTE_LOCAL=.local/restore $(PY) -m infra.local with $(LANES) -- $(PY) -m tests.deployed.drills losses \
+		--messages $(or $(MESSAGES),4000) --losses $(or $(LOSSES),4) $(if $(SEED),--seed $(SEED))
 
 recovery: setup ## kill senders at 20, 200 and 2,000/s, KILLS times each (default 20), in fake time and on a local cloud; prints what they leave
 	$(PY) -m tests.engine.kills --kills $(or $(KILLS),20)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 import typer
@@ -25,7 +25,9 @@ from urllib3.util import Timeout
 from cli.environment import LOCAL, URL, Destination, KeyOrigin, api_target, is_loopback, local_cloud
 from cli.errors import CommandError, Failed, Misused, NotAuthorised, NotFound, Unreachable
 from cli.output import clean, surroundings, tell
-from shared.ports import Clock
+
+if TYPE_CHECKING:
+    from shared.ports import Clock
 
 TRIES: Final = 6
 PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -50,7 +52,7 @@ class ApiClient:
         tell: shows why something takes longer.
     """
 
-    def __init__(self, target: Destination, clock: Clock, tell: Callable[[str], None], version: str) -> None:
+    def __init__(self, target: Destination, clock: "Clock", tell: Callable[[str], None], version: str) -> None:
         self._target = target
         self._clock = clock
         self._tell = tell

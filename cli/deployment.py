@@ -250,18 +250,21 @@ class OperatedDeployment:
     def _outputs(self) -> Mapping[str, str]:
         return {x["OutputKey"]: str(x["OutputValue"]) for x in self.stack().get("Outputs", [])}
 
-    def client(self, service: str, region: str | None = None, *, attempts: int = 0) -> Any:
+    def client(self, service: str, region: str | None = None, *, attempts: int = 0, connections: int = 0) -> Any:
         """Return a client of an AWS service.
 
         Args:
             attempts: how often a call is made that is throttled, if it is more than the usual.
+            connections: the most calls at once, if they are more than the usual ten.
         """
         options = dict(self.options)
+        more: dict[str, Any] = {"max_pool_connections": connections} if connections else {}
         if attempts:
+            more["retries"] = {"mode": "standard", "total_max_attempts": attempts}
+        if more:
             from botocore.config import Config  # noqa: PLC0415 - see above
 
-            more = Config(retries={"mode": "standard", "total_max_attempts": attempts})
-            options["config"] = options["config"].merge(more)
+            options["config"] = options["config"].merge(Config(**more))
         return self.session.client(service, region_name=region, **options)  # type: ignore[call-overload]
 
     @contextmanager

@@ -33,6 +33,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Prepare": {
         "template": "Templates: messages with placeholders, kept for campaigns.",
+        "image": "Pictures of messages, which everybody can see by their addresses.",
         "program": "Programs: schedules of notices that notifiers copy.",
         "digest": "Digests: windows of events, and their policies.",
         "domain": "Domains that the account sends from, proven by DNS.",
@@ -50,6 +51,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "erase": "Erase a person's data in all accounts. You can repeat and interrupt it at any time.",
         "rehash": "Move stored hashes of addresses to the latest key. You can interrupt it at any time; repeat it to "
         "continue.",
+        "restore": "Bring a stage back from copies of its tables' past; nothing is sent twice.",
     },
     "Operate a deployment: sending": {
         "job": "Jobs of all accounts: find and stop them, without an API key.",

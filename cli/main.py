@@ -23,7 +23,8 @@ from shared.lazy import lazy
 if TYPE_CHECKING:
     from cli import client, local
     from cli.account import domains, guests, quota, schedules, stats, suppressions, texts, timeline
-    from cli.content import previewing, programs, updating, versions
+    from cli.cells import moving
+    from cli.content import images, previewing, programs, takedown, updating, versions
     from cli.digests import digests, events
     from cli.doctor import doctor
     from cli.hooks import commands as hooks
@@ -47,13 +48,16 @@ if TYPE_CHECKING:
         switches,
     )
     from cli.relay import command as relay
+    from cli.restoring import commands as restoring
     from cli.senders import identities
     from cli.sending import approving, batches, campaigns, templates
 else:
     client, local = lazy("cli", "client", "local")
     domains, guests, quota, schedules = lazy("cli.account", "domains", "guests", "quota", "schedules")
     stats, suppressions, texts, timeline = lazy("cli.account", "stats", "suppressions", "texts", "timeline")
-    previewing, programs, updating, versions = lazy("cli.content", "previewing", "programs", "updating", "versions")
+    (moving,) = lazy("cli.cells", "moving")
+    images, previewing, programs = lazy("cli.content", "images", "previewing", "programs")
+    takedown, updating, versions = lazy("cli.content", "takedown", "updating", "versions")
     digests, events = lazy("cli.digests", "digests", "events")
     (doctor,) = lazy("cli.doctor", "doctor")
     (hooks,) = lazy("cli.hooks", "commands")
@@ -67,6 +71,7 @@ else:
     queues, rehashing = lazy("cli.operating", "queues", "rehashing")
     stopping, switches = lazy("cli.operating", "stopping", "switches")
     (relay,) = lazy("cli.relay", "command")
+    (restoring,) = lazy("cli.restoring", "commands")
     (identities,) = lazy("cli.senders", "identities")
     approving, batches, campaigns, templates = lazy("cli.sending", "approving", "batches", "campaigns", "templates")
 
@@ -195,6 +200,8 @@ def _sending() -> tuple[typer.Typer, typer.Typer]:
 
 def _account_app() -> typer.Typer:
     leaving.add_to(accounts.account_app)
+    takedown.add_to(accounts.account_app)
+    moving.add_to(accounts.account_app)
     return accounts.account_app
 
 
@@ -226,6 +233,7 @@ COMMANDS: Final[Mapping[str, Source]] = {
     "message": lambda: timeline.app,
     "hook": lambda: hooks.app,
     "template": lambda: _sending()[1],
+    "image": lambda: images.app,
     "program": lambda: programs.app,
     "suppression": lambda: suppressions.app,
     "text": lambda: texts.app,
@@ -247,6 +255,7 @@ COMMANDS: Final[Mapping[str, Source]] = {
     "audit": lambda: audit.show,
     "erase": lambda: erasing.erase,
     "rehash": lambda: rehashing.rehash,
+    "restore": lambda: restoring.app,
     "pause": lambda: switches.pause,
     "resume": lambda: switches.resume,
     "rate": lambda: switches.rate_app,

@@ -78,6 +78,10 @@ def _environment(p: Json, sizes: Lengths) -> list[int]:
     return [sizes.json(p.get("Environment", {}).get("Variables", {}))]
 
 
+def _network(name: str) -> Count:
+    return lambda p, _: [len(p["VpcConfig"][name])] if "VpcConfig" in p else []
+
+
 def _filters(p: Json, _: Lengths) -> list[int]:
     return [len(p.get("FilterCriteria", {}).get("Filters", ()))]
 
@@ -149,6 +153,8 @@ COUNTS: Final[tuple[tuple[Limit, str, Count], ...]] = (
     (limits.LAYERS, "Lambda::Function", _many("Layers")),
     (limits.FUNCTION_SECONDS, "Lambda::Function", _number("Timeout")),
     (limits.FUNCTION_MB, "Lambda::Function", _number("MemorySize")),
+    (limits.SUBNETS, "Lambda::Function", _network("SubnetIds")),
+    (limits.SECURITY_GROUPS, "Lambda::Function", _network("SecurityGroupIds")),
     (limits.FILTERS, "Lambda::EventSourceMapping", _filters),
     (limits.FILTER, "Lambda::EventSourceMapping", _filter),
     (limits.SOURCE_CONCURRENCY, "Lambda::EventSourceMapping", _concurrency),

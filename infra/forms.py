@@ -43,4 +43,7 @@ def arn_of(service: str, rest: str, what: str) -> AfterValidator:
 
 KeyArn = Annotated[str, arn_of("kms:[a-z0-9-]+", "key/[A-Za-z0-9-]{1,64}", "a key (aliases are not taken)")]
 PolicyArn = Annotated[str, arn_of("iam:", r"policy/[\w+=,.@/-]{1,512}", "a managed policy")]
+SigningArn = Annotated[
+    str, arn_of("lambda:[a-z0-9-]+", "code-signing-config:csc-[0-9a-f]{17}", "a code signing configuration of Lambda")
+]
 TopicArn = Annotated[str, arn_of("sns:[a-z0-9-]+", "[A-Za-z0-9_-]{1,256}", "a standard topic")]

@@ -7,7 +7,7 @@ from aws_cdk.aws_dynamodb import Table
 from infra.arns import LOGS, Arns, identity_rights
 from infra.building.function import Function
 from infra.functions.buttons import ButtonsConstruct
-from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED, ConsoleConstruct
+from infra.functions.console import CLAIMED, DRAFTED, PICTURED, SUPPRESSED, ConsoleConstruct
 from infra.functions.dispatch import Dispatch, Feedback
 from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
@@ -86,8 +86,15 @@ class Grants(Arns):
         for right in needs_of(lane.credential.provider).rights(lane.credential):
             self._declared(sender, right)
 
-    def api(self, serve: Function) -> None:
-        """Let the API read and store what accounts own."""
+    def api(self, serve: Function, pictures: Function | None) -> None:
+        """Let the API read and store what accounts own, and strangers see pictures, and nothing else.
+
+        Args:
+            pictures: the function that strangers reach; None: there are no pictures.
+        """
+        self._keep_pictures(serve)
+        if pictures is not None:
+            pictures.allow("s3:GetObject", on=self._storage.objects(contracts.IMAGES))
         tables = [self._storage.records.table_arn, self._storage.ops.table_arn]
         serve.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=tables)
         serve.allow("dynamodb:DeleteItem", on=[self._storage.records.table_arn])
@@ -105,6 +112,11 @@ class Grants(Arns):
         self._name(serve)
         serve.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])
         self._identities(serve)
+
+    def _keep_pictures(self, serve: Function) -> None:
+        """Let a function add and delete pictures, where the settings have them."""
+        if self._deployment.settings.images[0]:
+            serve.allow("s3:PutObject", "s3:DeleteObject", on=self._storage.objects(contracts.IMAGES))
 
     def _identities(self, serve: Function) -> None:
         """Let a function make domains known to the providers that sign for them, where one is declared."""
@@ -146,7 +158,7 @@ class Grants(Arns):
         serve.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN, contracts.INDEX_MINE))
         serve.allow("dynamodb:Scan", on=self._indexes(contracts.INDEX_OPEN))
         serve.allow("dynamodb:GetItem", "dynamodb:BatchGetItem", on=[self._storage.identities.table_arn])
-        serve.allow("dynamodb:DeleteItem", on=tables[:1], partitions=(*SUPPRESSED, *DRAFTED, *CLAIMED))
+        serve.allow("dynamodb:DeleteItem", on=tables[:1], partitions=(*SUPPRESSED, *DRAFTED, *CLAIMED, *PICTURED))
         serve.allow("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", on=tables[:1], partitions=HOOK_CALLED)
         serve.allow("sqs:SendMessage", on=[*(self._queue(q) for q in hooks.names[1:]), digest.work.queue.queue_arn])
         serve.allow("sqs:GetQueueAttributes", on=[self._queue(x) for x in contracts.dead_queue_names(stage)])
@@ -162,6 +174,7 @@ class Grants(Arns):
         serve.allow("sqs:SendMessage", on=[x.work.queue.queue_arn for x in (schedules, lists, exports)])
         serve.allow("s3:GetObject", on=self._storage.objects(EXPORTS))
         serve.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(UPLOADS, contracts.CONTENTS))
+        self._keep_pictures(serve)
         serve.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
         self._schedule(serve, schedules)
         serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
@@ -243,7 +256,7 @@ class Grants(Arns):
         serve.allow(*rows, on=[self._storage.records.table_arn])
         serve.allow("s3:ListBucket", "s3:ListBucketVersions", on=[self._storage.bucket.bucket_arn])
         blanked = self._storage.objects(contracts.CONTENTS, contracts.INBOX_PREFIX, ARCHIVE)
-        deleted = self._storage.objects(UPLOADS, EXPORTS, contracts.MAIL_UPLOADS)
+        deleted = self._storage.objects(UPLOADS, EXPORTS, contracts.MAIL_UPLOADS, contracts.IMAGES)
         serve.allow("s3:GetObject", "s3:PutObject", *DELETE, on=blanked)
         serve.allow("s3:GetObjectVersion", on=blanked[-1:])
         serve.allow(*DELETE, on=deleted)
@@ -311,9 +324,16 @@ class Grants(Arns):
         function.allow("s3:GetObject", "s3:PutObject", "s3:DeleteObject", on=contents)
         function.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
-    def notices(self, notices: NoticesConstruct) -> None:
-        """Let notices become runs. The logger reports their words by its own rights."""
+    def notices(self, notices: NoticesConstruct, schedules: SchedulesConstruct, due: Function) -> None:
+        """Let notices become runs. The logger reports their words by its own rights.
+
+        Args:
+            schedules: the construct of the queue by which it is woken.
+            due: the function that wakes it.
+        """
         run = notices.run
+        due.allow("lambda:InvokeFunction", on=[run.function.function_arn])
+        self._announce(run, schedules)
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.records.table_arn])
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
         run.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
@@ -382,8 +402,9 @@ class Grants(Arns):
         for function in (serve, due):
             self._schedule(function, schedules)
         serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
-        for function in (serve, dispatch.plan, dispatch.log, dispatch.sweep):
-            function.allow("sqs:SendMessage", on=[queue])
+        for function in (dispatch.plan, dispatch.log, dispatch.track, dispatch.sweep):
+            self._announce(function, schedules)
+        serve.allow("sqs:SendMessage", on=[queue])
         due.allow(*CONSUME, "sqs:SendMessage", on=[queue])
         due.allow(*READ, *CHANGE, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
         due.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
@@ -396,6 +417,12 @@ class Grants(Arns):
         """Let a function have jobs started at their time."""
         function.allow("scheduler:CreateSchedule", "scheduler:UpdateSchedule", on=[self._own_schedules(schedules)])
         function.allow("iam:PassRole", on=[schedules.role.role_arn])
+
+    def _announce(self, function: Function, schedules: SchedulesConstruct) -> None:
+        """Let a function have others woken when something is due."""
+        function.allow("scheduler:CreateSchedule", on=[self._own_schedules(schedules)])
+        function.allow("iam:PassRole", on=[schedules.role.role_arn])
+        function.allow("sqs:SendMessage", on=[schedules.work.queue.queue_arn])
 
     def _own_schedules(self, schedules: SchedulesConstruct) -> str:
         # The emulator judges every schedule as if it were one of the group `default`.
@@ -419,11 +446,14 @@ class Grants(Arns):
         make.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(EXPORTS))
         make.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
-    def inbox(self, inbox: QueueWorker, serve: Function, sweep: Function, take: Function) -> None:
+    def inbox(
+        self, inbox: QueueWorker, schedules: SchedulesConstruct, serve: Function, sweep: Function, take: Function
+    ) -> None:
         """Let records of notifiers be stored and taken, and runs of those that are due begin.
 
         Args:
             inbox: the construct with the queue of inboxes.
+            schedules: the construct with the queue of what is due.
             take: the function that takes records.
         """
         queue = inbox.work.queue.queue_arn
@@ -431,6 +461,7 @@ class Grants(Arns):
             function.allow("sqs:SendMessage", on=[queue])
         serve.allow("s3:PutObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow(*CONSUME, on=[queue])
+        self._announce(take, schedules)
         for table in (self._storage.records, self._storage.ops):
             take.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[table.table_arn])  # runs that begin at once
         take.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])

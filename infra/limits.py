@@ -10,6 +10,7 @@ from typing import Final
 _AWS: Final = "https://docs.aws.amazon.com"
 CLOUDFORMATION: Final = f"{_AWS}/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html"
 LAMBDA: Final = f"{_AWS}/lambda/latest/dg/gettingstarted-limits.html"
+LAMBDA_VPC: Final = f"{_AWS}/lambda/latest/api/API_VpcConfig.html"
 FILTERING: Final = f"{_AWS}/lambda/latest/dg/invocation-eventfiltering.html"
 IAM: Final = f"{_AWS}/IAM/latest/UserGuide/reference_iam-quotas.html"
 SQS_QUEUES: Final = f"{_AWS}/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html"
@@ -70,6 +71,9 @@ FUNCTION_POLICY: Final = Limit(20 * 1024, "bytes of a function's policy of calle
 FILTERS: Final = Limit(5, "filters of an event source", FILTERING)
 FILTER: Final = Limit(4096, "characters of an event source's filter", FILTERING)
 SOURCE_CONCURRENCY: Final = Limit(1000, "invocations at once of an event source", LAMBDA)
+
+SUBNETS: Final = Limit(16, "subnets of a function", LAMBDA_VPC, "vpc")
+SECURITY_GROUPS: Final = Limit(5, "security groups of a function", LAMBDA_VPC, "vpc")
 
 INLINE_POLICIES: Final = Limit(10_240, "characters of a role's inline policies", IAM)
 TRUST_POLICY: Final = Limit(2048, "characters of a role's trust policy", IAM)

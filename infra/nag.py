@@ -9,6 +9,7 @@ from constructs import Construct, IConstruct
 
 from infra.arns import identity_rights
 from infra.building.function import Function
+from infra.building.governance import INTERFACES_ID
 from infra.functions.lane import LaneConstruct
 from infra.functions.operators import POLICIES
 from infra.monitoring.dashboard import Monitoring
@@ -41,6 +42,7 @@ FUNCTION: Final = {
     "cost as much as the calls they trace.",
 }
 TRACES: Final = "X-Ray's two actions take no resource, and are there only if the settings ask for traces."
+INTERFACES: Final = "Lambda asks for the rights on interfaces of all resources; code in a function is refused them."
 LANE: Final = {
     "AwsSolutions::AwsSolutions-SMG4": "The secret is the provider's key: only there can it be made anew.",
 }
@@ -105,6 +107,7 @@ OBJECTS: Final = {
     UPLOADS: "Uploaded lists alone; their names are made at run time.",
     contracts.MAIL_UPLOADS: "Contents of mails alone; their names are made at run time.",
     contracts.MAIL_CONTENTS: "Contents of mails alone; their names are made at run time.",
+    contracts.IMAGES: "Pictures alone; their names are made at run time.",
     contracts.INBOX_PREFIX: "Payloads of notifiers alone; their names are made at run time.",
     contracts.CONTENTS: "Large contents alone; they are named after jobs, made at run time.",
 }
@@ -187,9 +190,16 @@ def _nested(stack: Stack) -> dict[str, str]:
         for routes in POLICIES.values()
         for route in routes
     }
+    storage = stack.node.find_child("Storage").node
+    copies = {
+        f"<{_parameter(stack, 'Storage', name)}Arn>{contracts.COPY_ENDING}*": "A restore reads copies of this table's "
+        "past, whose names are made at run time."
+        for name in ("Records", "Ops", "Identities", "Audit", "People")
+        if storage.try_find_child(name) is not None
+    }
     bucket = f"<{_parameter(stack, 'Storage', 'Bucket')}Arn>"
     erased = {f"{bucket}/{prefix}*": why for prefix, why in OBJECTS.items() if prefix != contracts.MAIL_CONTENTS}
-    return {**found, **erased}
+    return {**found, **erased, **copies}
 
 
 def _parameter(stack: Stack, *path: str) -> str:
@@ -215,6 +225,10 @@ def check(stack: Stack, *, deployment: DeploymentSettings) -> None:
                 _acknowledge(construct, findings)
     for resource, reason in {**wildcards(deployment), **_nested(stack)}.items():
         _acknowledge(stack, {f"AwsSolutions::AwsSolutions-IAM5[Resource::{resource}]": reason})
+    if deployment.vpc is not None:
+        policy = stack.node.find_child(INTERFACES_ID)
+        _acknowledge(policy, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": INTERFACES})
+        _acknowledge(policy, {"Serverless::Serverless-LambdaStarPermissions": INTERFACES})
     operate = stack.node.find_child("Operate")
     _acknowledge(operate, {"AwsSolutions::AwsSolutions-IAM5[Resource::*]": LISTS})
     _acknowledge(operate, {"Serverless::Serverless-LambdaStarPermissions": LISTS})

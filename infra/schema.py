@@ -10,8 +10,8 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from infra.forms import DOMAIN, DomainName, KeyArn, PolicyArn, SettingFields, TopicArn
-from infra.serving import AtOnceFields, DomainFields, EdgeFields
+from infra.forms import DOMAIN, DomainName, KeyArn, PolicyArn, SettingFields, SigningArn, TopicArn
+from infra.serving import AtOnceFields, DomainFields, EdgeFields, VpcFields
 from shared import contracts
 from shared.contracts.console import DOMAIN_PREFIX, GITHUB, GROUP_PREFIX, ID_PREFIX, OPENID, of_domain, of_group
 from shared.domain.channels.channel import ChannelName
@@ -305,6 +305,13 @@ class LimitFields(SettingFields):
     """Messages a day of an account that a person makes at the console; 0: as many as other accounts may send."""
 
 
+class ImageFields(SettingFields):
+    """`images`: pictures of messages, and the most of them that an account has for its keys of a kind."""
+
+    count: Annotated[int, Field(ge=1, le=2000)] = 500
+    megabytes: Annotated[int, Field(ge=1, le=2000)] = 100
+
+
 Price = Annotated[float, Field(ge=0, le=10**6)]
 """For a message, or a segment of an SMS, in any one unit of money."""
 Country = Annotated[str, Field(pattern=r"^([A-Z]{2}|\*)$")]
@@ -440,9 +447,12 @@ class Posthaste(SettingFields):
     alarm_topic_arn: TopicArn = ""
     kms_key_arn: KeyArn = ""
     permissions_boundary_arn: PolicyArn = ""
+    code_signing_config_arn: SigningArn = ""
+    vpc: VpcFields | None = None
     tags: Annotated[dict[TagKey, TagValue], Field(max_length=MAX_TAGS)] = Field(default_factory=dict)
     tracing: bool = False
     operators_mfa: bool = False
+    images: ImageFields | None = None
     console: ConsoleFields | None = None
     limits: LimitFields = Field(default_factory=LimitFields)
     prices: PriceFields = Field(default_factory=PriceFields)

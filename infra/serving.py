@@ -59,6 +59,22 @@ class EdgeFields(SettingFields):
         return value
 
 
+Subnet = Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]
+SecurityGroup = Annotated[str, Field(pattern=r"^sg-[0-9a-f]{8,17}$")]
+
+
+class VpcFields(SettingFields):
+    """`vpc`: the network of a customer in which all functions have their interfaces.
+
+    Attributes:
+        ipv6: whether they also reach IPv6; each subnet must then have both.
+    """
+
+    subnet_ids: Annotated[list[Subnet], Field(min_length=1, max_length=16)]
+    security_group_ids: Annotated[list[SecurityGroup], Field(min_length=1, max_length=5)]
+    ipv6: bool = False
+
+
 AtOnce = Annotated[int, Field(ge=1, le=900)]
 """Executions at once, reserved and the most."""
 

@@ -26,7 +26,7 @@ from infra.schema import (
     PriceFields,
     QuotaFields,
 )
-from infra.serving import AtOnceFields, EdgeFields
+from infra.serving import AtOnceFields, EdgeFields, VpcFields
 from shared import contracts
 from shared.contracts.console import ConsoleSettings
 from shared.contracts.faults import fault
@@ -49,6 +49,8 @@ LOCAL_LACKS: Final = {
     "kms_key_arn": " has no KMS",
     "domain": " has no certificates",
     "edge": " has no CloudFront",
+    "vpc": "'s functions are processes of this machine",
+    "code_signing_config_arn": " checks no signatures of code",
     "capacity": "'s tables have none",
     "webhooks_at_once": "'s functions have no addresses",
     "at_once": "'s machine is the bound",
@@ -110,6 +112,8 @@ class DeploymentSettings:
         stacks: credential → the nested stack with its lane; the lanes of others are in the stack itself.
         kms_key_arn: the customer's key of tables, bucket, queues and credentials' secrets; empty: AWS' own keys.
         permissions_boundary_arn: the policy that bounds every role; empty: none does.
+        code_signing_config_arn: by which Lambda checks the functions' code; empty: it does not.
+        vpc: of the functions; None: they are in Lambda's own network.
         tags: of every resource that can have tags.
         tracing: whether X-Ray traces the functions.
         operators_mfa: whether operators' policies grant only sessions that began with a second factor.
@@ -133,6 +137,8 @@ class DeploymentSettings:
     stacks: Mapping[str, str] = field(default_factory=dict)
     kms_key_arn: str = ""
     permissions_boundary_arn: str = ""
+    code_signing_config_arn: str = ""
+    vpc: VpcFields | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     tracing: bool = False
     operators_mfa: bool = False
@@ -268,6 +274,8 @@ def read(
         stacks,
         kms_key_arn=parsed.kms_key_arn,
         permissions_boundary_arn=parsed.permissions_boundary_arn,
+        code_signing_config_arn=parsed.code_signing_config_arn,
+        vpc=parsed.vpc,
         tags=parsed.tags,
         tracing=parsed.tracing and place is DeployTarget.AWS,
         operators_mfa=parsed.operators_mfa,
@@ -382,6 +390,7 @@ def _settings(parsed: Posthaste, place: DeployTarget, simulator_url: str, known:
         limits=_limits(parsed.limits),
         prices=_prices(parsed.prices),
         newcomer_messages=parsed.limits.newcomer,
+        images=(parsed.images.count, parsed.images.megabytes) if parsed.images else (0, 0),
     )
 
 

@@ -29,6 +29,7 @@ from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
 from infra.functions.notices import NoticesConstruct
 from infra.functions.operators import OperatorsConstruct
+from infra.functions.pictures import served
 from infra.functions.schedules import SchedulesConstruct
 from infra.functions.webhooks import WebhooksConstruct
 from infra.grants import Grants
@@ -82,6 +83,7 @@ class PosthasteStack(Stack):
                 **exports.environment,
             },
             webhooks=webhooks.receive,
+            pictures=served(self, deployment, code, storage) if deployment.settings.images[0] else None,
         )
         archived = deployment.settings.archive_days > 0
         told = {**environment, contracts.ENV_API_URL: api.address}
@@ -95,7 +97,7 @@ class PosthasteStack(Stack):
             environment={
                 **environment,
                 **lists.environment,
-                contracts.ENV_DUE_QUEUE_URL: schedules.work.queue.queue_url,
+                **schedules.environment,
                 **(exports.environment if archived else {}),
                 **storage.copied,
             },
@@ -108,15 +110,17 @@ class PosthasteStack(Stack):
         grants = Grants(self, deployment, storage)
         for lane, sender in zip(lanes, senders, strict=True):
             grants.sender(feedback, lane, sender)
-        grants.api(api.serve)
+        grants.api(api.serve, api.pictures)
         grants.webhooks(feedback, webhooks.receive)
         grants.dispatch(feedback, dispatch)
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
-        due = grants.schedules(schedules, api.serve, schedules.serve(code, environment), dispatch)
-        notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
-        grants.notices(notices)
+        notices = NoticesConstruct(
+            self, "Notices", deployment=deployment, code=code, environment={**environment, **schedules.environment}
+        )
+        due = grants.schedules(schedules, api.serve, schedules.serve(code, {**environment, **notices.named}), dispatch)
+        grants.notices(notices, schedules, due)
         grants.digest(digest, api.serve, due, digest.serve(code, told))
-        grants.inbox(inbox, api.serve, dispatch.sweep, inbox.serve(code, environment))
+        grants.inbox(inbox, schedules, api.serve, dispatch.sweep, inbox.serve(code, schedules.told(environment)))
         make = exports.serve(code, environment)
         grants.exports(exports, api.serve, make)
         if archived:
@@ -261,7 +265,6 @@ class PosthasteStack(Stack):
         """Create what answers operators' commands.
 
         Args:
-            storage: has the table of people.
             dispatch: the construct of the sweeper.
             hooks: the construct of the function that gathers.
         """
@@ -271,10 +274,15 @@ class PosthasteStack(Stack):
             "Operators",
             deployment=deployment,
             code=code,
-            environment={**environment, **people_environment(deployment.console, storage.people)},
+            environment={
+                **environment,
+                **people_environment(deployment.console, storage.people),
+                contracts.ENV_API_URL: api.address,
+            },
             api=api,
             sweep=dispatch.sweep,
             gather=hooks.gather,
+            tables=storage.tables,
         )
 
     def _buttons(
@@ -365,6 +373,7 @@ class PosthasteStack(Stack):
             edge=deployment.edge,
             domain=api.domain,
             console=console is not None,
+            pictures=api.pictures is not None,
         )
         state = contracts.EDGE_CLOSED if deployment.edge.close_origin else contracts.EDGE_OPEN
         grants.edge(state, api.serve, webhooks.receive, *([console.serve] if console is not None else []))

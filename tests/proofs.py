@@ -30,6 +30,7 @@ PROOFS: Final = {
     "digest-proof": "a flood of events through kills",
     "mail-proof": "mails by SMTP through kills",
     "hooks-proof": "webhooks through kills",
+    "restore-proof": "each table lost in the middle of sending, and restored from a copy of before",
     "ingest-proof": "a list whose reader is stopped every two seconds",
     "soak": "a random adversary for HOURS",
 }

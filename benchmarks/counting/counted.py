@@ -48,9 +48,9 @@ def one() -> list[Row]:
         if {x.state for x in w.deployment.records.read_jobs(jobs).values()} != {JobState.LOGGED}:
             raise RuntimeError("not all was logged")
         return [
-            counted(named(rows.ONE, "write units"), tally.wru, 13, "WRU"),
+            counted(named(rows.ONE, "write units"), tally.wru, 11, "WRU"),
             counted(named(rows.ONE, "AWS calls"), tally.aws_calls, 12, "calls"),
-            counted(named(rows.ONE, "write units, ten together"), many.wru / TOGETHER, 9.5, "WRU"),
+            counted(named(rows.ONE, "write units, ten together"), many.wru / TOGETHER, 7.5, "WRU"),
             counted(named(rows.ONE, "AWS calls, ten together"), many.aws_calls / TOGETHER, 7, "calls"),
         ]
 

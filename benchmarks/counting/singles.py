@@ -45,6 +45,8 @@ SENDER_SECONDS: Final = 1 / SINGLES_PER_WORKER
 """Of a sender for each message of a group, whose processor is what it waits for."""
 PROVIDER_SECONDS: Final = 0.1
 POINTER_BYTES: Final = 100
+READ_BYTES: Final = 4096
+"""That a consistent read unit reads."""
 HOOKS_GB: Final = 1.0
 """infra/functions/hooks.py, GATHER_MB."""
 
@@ -72,6 +74,7 @@ def bill(way: Way, *, count: int) -> Bill:
             _heard(out, w, jobs, kind)
             posts = 1 if way is Way.BATCHED else count
             posted(out, posts, EVENT_BYTES * count // posts, RECEIVED if busy else 1)
+        _walked(out, w, jobs)
         _logged(w, jobs, delivered=bool(way.kinds))
         out.keep(before, w)
     return out
@@ -129,6 +132,12 @@ def _heard(out: Bill, w: World, jobs: list[str], kind: str) -> None:
     _run(out, w, gathered=0)
     w.log(len(jobs))
     _run(out, w, gathered=_gathered(w, jobs))
+
+
+def _walked(out: Bill, w: World, jobs: list[str]) -> None:
+    """Add what the sweeper reads of ended jobs: their part of a consistent page, once. Its run is at rest."""
+    sizes = [size for name, (size, _) in w.stored().items() if any(job in name[-1] for job in jobs)]
+    out.add("DynamoDB reads", sum(sizes) / READ_BYTES * prices.READ_UNIT)
 
 
 def _logged(w: World, jobs: list[str], *, delivered: bool) -> None:

@@ -145,6 +145,7 @@ class World:
     def _make(self) -> None:
         db = self._plain.client("dynamodb")
         create_tables(db, TABLES)
+        db.put_item(TableName=TABLES.records, Item=keys.unlisting())  # as once the sweeper has run
         accounts = Accounts(db, TABLES.records, self.clock, homes=TABLES.homes)
         self.account = accounts.create_account("Bench", ["example.com"])
         self._key, _ = accounts.create_key(self.account)
@@ -171,6 +172,7 @@ class World:
             raise RuntimeError("the names of addresses have no key")
         for c in self.config.credentials:
             secrets.create_secret(Name=contracts.secret_name("bench", c.id), SecretString=json.dumps(self.wire.secret))
+        self._plain.client("scheduler").create_schedule_group(Name=contracts.prefix("bench"))
         os.environ |= {
             contracts.ENV_SETTINGS: self.config.dumps(),
             contracts.ENV_RECORDS_TABLE: TABLES.records,
@@ -180,8 +182,8 @@ class World:
             contracts.ENV_BUCKET: "bench",
             contracts.ENV_FEEDBACK_QUEUE_URL: self._feedback,
             contracts.ENV_INGEST_QUEUE_URL: self._lists,
-            contracts.ENV_EXPORT_QUEUE_URL: self._feedback,  # nothing here is exported or scheduled
-            contracts.ENV_DUE_QUEUE_URL: self._feedback,
+            contracts.ENV_EXPORT_QUEUE_URL: self._feedback,  # nothing here is exported
+            contracts.ENV_DUE_QUEUE_URL: self._sqs.create_queue(QueueName="posthaste-bench-due")["QueueUrl"],
             contracts.ENV_DUE_QUEUE_ARN: "arn:aws:sqs:us-east-1:123456789012:due",
             contracts.ENV_SCHEDULER_ROLE_ARN: "arn:aws:iam::123456789012:role/bench",
             contracts.ENV_API_URL: "https://0123456789.execute-api.us-east-1.amazonaws.com",

@@ -101,8 +101,7 @@ class _Stores(MotoStores):
     """The real stores over the model; the listener hears of ledgers without a call."""
 
     def _updated(self, table: str, key: Any) -> None:
-        small = key["sk"]["S"] == keys.JOB and is_small(key["pk"]["S"])
-        if small or (table == self.tables.ops and key["sk"]["S"].startswith(keys.LEDGER_PREFIX)):
+        if keys.ledger_place(key) is not None and (table == self.tables.ops or keys.is_job(key)):
             self.listener(codec.ledger(self.client.peek(table, key)))
 
 

@@ -25,6 +25,7 @@ from benchmarks.rig.scenarios import BODY, campaign, lane_of, rate_of, warm, wor
 from benchmarks.rig.world import world
 from shared.adapters.dynamo.credentials.lease_hints import SHARDS as NOTE_SHARDS
 from shared.adapters.dynamo.credentials.switches import KNOWN
+from shared.adapters.dynamo.keys import MINUTE_PARTS
 from shared.domain.jobs.job import SHARDS
 
 A_DAY: Final = 100_000_000
@@ -104,6 +105,10 @@ def _shard(x: Rates) -> float:
     return x.everything / SHARDS
 
 
+def _part(x: Rates) -> float:
+    return x.everything / len(MINUTE_PARTS)
+
+
 def _listener(x: Rates) -> float:
     return x.account + x.everything / SHARDS
 
@@ -120,6 +125,7 @@ KINDS: Final = (
     Kind(r"HS#\d\d", "`HS#shard`", _listener),
     Kind(r"shared#(RUN|READY)#\d+", "`shared#RUN#shard`", _shard),
     Kind(r"J#job", "`J#job`", _account),
+    Kind(r"J#minute#part", "`J#minute#part`", _part),
     Kind(r"HW#hook", "`HW#endpoint`", _account),
     Kind(r"HQ#hook", "`HQ#endpoint`", _account),
     Kind(r"HL#hook", "`HL#endpoint`", _account),
@@ -136,6 +142,7 @@ _IDS: Final = (
     (r"hook_[a-z0-9]+", "hook"),
     (rf"Y#{clinic.NAME}", "Y#notifier"),
     (r"J#[a-z0-9]{26}u?", "J#job"),
+    (r"J#\d+#[a-z0-9]", "J#minute#part"),
 )
 
 

@@ -4,9 +4,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
 from cli.output import clean, say
 
 ROUNDING: Final = 1e-9
@@ -52,6 +49,15 @@ def meter(title: str, *, terminal: bool, quiet: bool = False) -> Iterator[Meter]
 
 
 def _bar(title: str) -> Iterator[Meter]:
+    from rich.console import Console  # noqa: PLC0415 - only a bar loads rich
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -7,7 +7,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import urlsplit
 
 from urllib3 import BaseHTTPResponse
@@ -18,7 +18,9 @@ from cli.client import PAUSES, connections
 from cli.environment import is_loopback
 from cli.errors import CommandError, Failed, Misused, Unreachable
 from cli.output import tell
-from shared.ports import Clock
+
+if TYPE_CHECKING:
+    from shared.ports import Clock
 
 MAX_BYTES: Final = 5_000_000_000
 """The most that one PUT to S3 takes is 5 GB (Amazon S3 User Guide, "Uploading objects")."""
@@ -57,7 +59,7 @@ def measured(file: Path, most: int = MAX_BYTES, what: str = "list") -> int:
     return size
 
 
-def upload(file: Path, place: Mapping[str, Any], clock: Clock, moved: Moved, *, again: bool = False) -> str:
+def upload(file: Path, place: Mapping[str, Any], clock: "Clock", moved: Moved, *, again: bool = False) -> str:
     """Put a file where the API said; return its ETag without quotes, empty if it was there.
 
     Args:
@@ -84,7 +86,7 @@ def upload(file: Path, place: Mapping[str, Any], clock: Clock, moved: Moved, *, 
     return answer.headers.get("ETag", "").strip('"')
 
 
-def download(url: object, target: Path, clock: Clock, moved: Moved) -> None:
+def download(url: object, target: Path, clock: "Clock", moved: Moved) -> None:
     """Fetch a file. It appears under its name only when it is complete, and replaces a file of that name.
 
     Args:
@@ -118,7 +120,9 @@ def _request(method: str, url: str, **more: Any) -> BaseHTTPResponse:
     return connections(url).request(method, url, timeout=TIMEOUT, retries=False, redirect=False, **more)
 
 
-def _patient(once: Callable[[], BaseHTTPResponse], what: str, clock: Clock, *, again: bool = False) -> BaseHTTPResponse:
+def _patient(
+    once: Callable[[], BaseHTTPResponse], what: str, clock: "Clock", *, again: bool = False
+) -> BaseHTTPResponse:
     """Try until the store has an answer that a repeat would not change, a few times at most.
 
     A place takes one file: 412 after a try whose answer was lost means that this one is stored. 409: the lost try is

@@ -17,7 +17,7 @@ from cli.output import Json, counted, emit_or_say, say, surroundings, tell
 from cli.sending import jobs, reading
 from cli.sending.hours import Within, hours_of
 from cli.sending.messages import channel_option
-from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
+from cli.sending.watch import JobProgress, as_json, as_lines, watch
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of
@@ -129,6 +129,8 @@ def _follow(ctx: typer.Context, api: ApiClient, batch_id: str, *, json: bool) ->
         if json:
             watch(read, as_json(batch_id), around.clock)
         elif around.terminal:
+            from cli.progress.bars import Bars  # noqa: PLC0415 - loads rich
+
             with Bars(batch_id, around.clock) as bars:
                 watch(read, bars, around.clock)
         else:

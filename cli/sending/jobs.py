@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -18,7 +18,9 @@ from cli.sending.running import how_to_send
 from cli.sending.words import UNSENT, left_of, state_words
 from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.domain.lanes.meanings import in_words
-from shared.ports import Clock
+
+if TYPE_CHECKING:
+    from shared.ports import Clock
 
 PATIENCE: Final = 300.0
 """Seconds that a command waits for a stop: a lease ends within two minutes, and the sweeper looks every minute."""
@@ -224,7 +226,7 @@ def _queued_again(kind: str, name: str, answer: Mapping[str, Any]) -> str:
     return how_to_send(name) if answer.get("state") == "ready" else f"{kind} {name}: nothing to send"
 
 
-def _stopped(read: Callable[[], dict[str, Any]], clock: Clock) -> dict[str, Any]:
+def _stopped(read: Callable[[], dict[str, Any]], clock: "Clock") -> dict[str, Any]:
     """Wait until what is being stopped has stopped, for a while; return it."""
     end = clock.now() + PATIENCE
     for found in asked(read, clock):
@@ -233,7 +235,7 @@ def _stopped(read: Callable[[], dict[str, Any]], clock: Clock) -> dict[str, Any]
     raise AssertionError("the readings never end")
 
 
-def _once_stopped(send: Callable[[], dict[str, Any]], clock: Clock) -> dict[str, Any]:
+def _once_stopped(send: Callable[[], dict[str, Any]], clock: "Clock") -> dict[str, Any]:
     """Send a request, again and again while what it is about is being stopped."""
     end = clock.now() + PATIENCE
 

@@ -12,9 +12,8 @@ from cli.client import connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit_or_say, surroundings
 from cli.sending.words import left_of
-from shared.domain.campaigns.campaign import USE_WITHIN_DAYS
 from shared.domain.jobs.states import JobState
-from shared.domain.times import PAST, Seconds, is_rfc_3339, may_begin
+from shared.domain.times import PAST, USE_WITHIN_DAYS, Seconds, is_rfc_3339, may_begin
 
 WAITING: Final = frozenset({"scheduled", "hours"})
 """Reasons for which a job waits that can get another time."""

@@ -16,7 +16,7 @@ from cli.client import ApiClient, new_key, path_of
 from cli.errors import CommandError, ExitCode, Failed
 from cli.lists.listing import Duplicates, Lister, recipients_of, wants_all
 from cli.output import Surroundings, counted, emit, say, tell
-from cli.sending.watch import Bars, JobProgress, as_json, as_lines, watch
+from cli.sending.watch import JobProgress, as_json, as_lines, watch
 from cli.sending.words import UNSENT, state_words
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.templates import UNSUBSCRIBE_URL, Template, TemplateKind, variables
@@ -191,6 +191,8 @@ class Runner:
             return watch(read, as_json(job, "job_id"), self._around.clock)
         if not self._terminal:
             return watch(read, as_lines(self._around.clock), self._around.clock)
+        from cli.progress.bars import Bars  # noqa: PLC0415 - loads rich
+
         with Bars(campaign, self._around.clock) as bars:
             return watch(read, bars, self._around.clock)
 

@@ -1,4 +1,4 @@
-"""Follow a job until it ends: bars on a terminal, one line per change elsewhere or as JSON.
+"""Follow a job until it ends: one line per change, or as JSON; `bars` draws it on a terminal.
 
 Watching only reads: ending it, by Ctrl-C or a lost connection, changes nothing about the job.
 """
@@ -7,32 +7,21 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol, Self
-
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from cli.errors import Failed
-from cli.output import clean, counted, emit, say
+from cli.output import clean, emit, say
 from cli.progress.polling import asked
 from cli.sending.hours import until_words
 from cli.sending.words import left_of, state_words, waiting_words
 from shared.domain.jobs.states import JobState, MessageState
-from shared.ports import Clock
 
-BAR_WIDTH: Final = 40
+if TYPE_CHECKING:
+    from shared.ports import Clock
+
 SPEED_SECONDS: Final = 10.0
 """Time over which the speed is an average."""
 HANDED_OVER: Final = (MessageState.SENT, MessageState.DELIVERED, MessageState.FAILED, MessageState.UNKNOWN)
-STYLES: Final = {
-    MessageState.DELIVERED: "green",
-    MessageState.SENT: "cyan",
-    MessageState.FAILED: "red",
-    MessageState.UNKNOWN: "yellow",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +93,7 @@ class JobProgress:
 class Speed:
     """How many messages a second have gone out lately."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: "Clock") -> None:
         self._clock = clock
         self._seen: deque[tuple[float, int]] = deque()
 
@@ -126,7 +115,7 @@ class Screen(Protocol):
         ...
 
 
-def watch(read: Callable[[], JobProgress], show: Screen, clock: Clock) -> JobProgress:
+def watch(read: Callable[[], JobProgress], show: Screen, clock: "Clock") -> JobProgress:
     """Read until the job is LOGGED, showing each change; return the last reading."""
     shown: JobProgress | None = None
     for progress in asked(read, clock):
@@ -164,7 +153,7 @@ def as_json(batch_id: str, name: str = "batch_id") -> Screen:
     return show
 
 
-def as_lines(clock: Clock) -> Screen:
+def as_lines(clock: "Clock") -> Screen:
     """Return a screen that prints one line per change, for logs and pipes."""
 
     def show(progress: JobProgress) -> None:
@@ -175,41 +164,3 @@ def as_lines(clock: Clock) -> Screen:
         say(f"{progress.words:8}  {figures}{waits}{ends}")
 
     return show
-
-
-class Bars:
-    """A live bar per state, speed and end. Use as a context manager; the last picture stays on the terminal."""
-
-    def __init__(self, title: str, clock: Clock, console: Console | None = None) -> None:
-        self._title = clean(title)
-        self._clock = clock
-        self._speed = Speed(clock)
-        self._live = Live(console=console or Console(), auto_refresh=False)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._live.stop()
-
-    def __call__(self, progress: JobProgress) -> None:
-        """Show a change."""
-        self._live.update(self._picture(progress), refresh=True)
-
-    def _picture(self, progress: JobProgress) -> Group:
-        words = progress.waits(self._clock.now())
-        waits = f", {words}" if words else ""
-        bars = Table.grid(padding=(0, 2))
-        for state, n in progress.counts.items():
-            style = STYLES.get(MessageState(state), "white")
-            bar = ProgressBar(total=max(1, progress.total), completed=n, width=BAR_WIDTH, complete_style=style)
-            bar.finished_style = style
-            bars.add_row(Text(state), bar, Text(f"{n:,}", justify="right"))
-        speed = self._speed.of(progress)
-        pace = f"{speed:,.1f}/s of {progress.rate:,g}/s" if progress.rate and not progress.finished else ""
-        end = f"ends about {by_the_clock(progress.eta, self._clock.now())}" if progress.eta else ""
-        if pace or end:
-            bars.add_row(Text(""), Text(", ".join(x for x in (pace, end) if x)))
-        total = counted(progress.total, "message")
-        return Group(Text(f"{self._title}  {progress.words}  {total}{waits}", style="bold"), bars)

@@ -36,6 +36,7 @@ REASONS: Final[Mapping[str, str]] = {
     "expired": "because it waited for a year",
     "key_revoked": "because its API key was revoked",
     "sender_removed": "because the account lost its sender",
+    "restored": "because it came back from a copy: operators release it",
 }
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from functions.api.access.asked import ASKED
+from functions.api.access.moving import says_where
 from functions.api.access.refused import count
 from functions.api.access.tokens import FORMS as TOKEN_FORMS
 from functions.api.docs.page import FILES
@@ -90,11 +91,13 @@ def _answer(
     with _counted(services, seen):
         if isinstance(route, Exchange):
             return route.handler(PublicRequest(request, services, path))
-        caller = authenticate(request, route, services.keeper)
+        with says_where(services):
+            caller = authenticate(request, route, services.keeper)
     key = caller.key
     seen |= {"account": key.account, "test": key.test, "notifier" if caller.notifier else "key_id": key.id}
     seen["about"] = [name for name in path.values() if is_id(name)]
-    answer = route.answer(request, using(), caller, path)
+    with says_where(services, key.account):
+        answer = route.answer(request, services, caller, path)
     note_read(using(), route, caller, path)
     made = answer.headers.get("Location", "").rpartition("/")[2]
     if is_id(made):

@@ -17,6 +17,7 @@ from functions.api.events import routes as events
 from functions.api.hooks import deliveries as hook_deliveries
 from functions.api.hooks import listening as hook_listening
 from functions.api.hooks import routes as hooks
+from functions.api.images import routes as images
 from functions.api.jobs import exports, logs, schedules
 from functions.api.jobs import routes as jobs
 from functions.api.mails import routes as mails
@@ -39,6 +40,7 @@ _ALL: Final[tuple[Operation, ...]] = (
     *sending.ROUTES,
     *approvals.ROUTES,
     *templates.ROUTES,
+    *images.ROUTES,
     *jobs.ROUTES,
     *found.ROUTES,
     *exports.ROUTES,

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from functions.api.mails.services import MailServices
     from functions.api.notices.services import NoticeServices
     from shared.bootstrap.campaigning import CampaignServices
+    from shared.engine.campaigns.pictures import PictureService
     from shared.engine.intake.identities import IdentityService
 
 
@@ -94,6 +95,8 @@ class ApiServices:
     logs: MessageLog
     search: MessageSearch
     progress: ProgressReader
+    pictures: Callable[[], "PictureService"]
+    """As `campaigns`."""
     logins: Logins
     """Notifiers that make requests."""
     campaigns: Callable[[], "CampaignServices"]
@@ -133,6 +136,7 @@ def build(deployment: Deployment) -> ApiServices:
         audit_days=deployment.settings.audit_days,
         homes=deployment.homes,
         rules=deployment.rules,
+        unlisting=deployment.unlisting,
     )
     senders = ProvenSenders(granted=accounts, proofs=deployment.proofs, clock=clock)
     credentials = CredentialStates(client, deployment.ops_table, clock)
@@ -172,6 +176,7 @@ def build(deployment: Deployment) -> ApiServices:
             clock=clock,
             schedules=deployment.schedules,
             acceptances=deployment.acceptances,
+            unlists=lambda: deployment.unlisting.begun,
             spender=deployment.spender,
         ),
         spender=deployment.spender,
@@ -190,6 +195,7 @@ def build(deployment: Deployment) -> ApiServices:
             settings=deployment.settings,
             clock=clock,
         ),
+        pictures=lambda: deployment.pictures,
         logins=Logins(deployment.dynamo, table, clock),
         campaigns=cache(lambda: _campaigns(deployment, control)),
         notices=cache(lambda: _notices(deployment, senders)),

@@ -95,8 +95,9 @@ class JobView(View):
     scheduled_at: Time | None
     stopped_at: Time | None = Field(description="When it was last stopped. A resume keeps it.")
     stop_reason: str | None = Field(
-        description="`user`, `operator`, `bounce_guard`, `expired` (it waited for a year), `key_revoked` or "
-        "`sender_removed`: before it started its API key was revoked, or its account lost the sender."
+        description="`user`, `operator`, `bounce_guard`, `expired` (it waited for a year), "
+        "`restored` (it came back from a copy and waits for operators), `key_revoked` or `sender_removed`: before it "
+        "started its API key was revoked, or its account lost the sender."
     )
     finished_at: Time | None = Field(
         description="When it ended; null while it is open, also after a resume or a retry."

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from functions.console.call import ConsoleCall
+from functions.console.pages.images.multipart import is_multipart, parts_of
 from functions.console.pages.personal import note_read
 from functions.console.screen import (
     TOP,
@@ -96,7 +97,8 @@ def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> A
     try:
         screen, path = _found(request)
         seen["page"] = screen.name
-        call = PageCall(request, using, path, form=form_of(request) if request.method == "POST" else {})
+        form, file = _posted(request, screen)
+        call = PageCall(request, using, path, form=form, file=file)
         return _shown(call if screen.public else _known(call, screen, seen), screen)
     except _Unknown:
         return _to_sign_in(request)
@@ -109,6 +111,13 @@ def _answer(request: Request, using: ConsoleServices, seen: dict[str, Any]) -> A
     except Exception as fault:  # noqa: BLE001 - a person gets a page that says so, and nothing of it
         seen |= answering.place_of(fault)
         return using.pages.refused(call, FAULT)
+
+
+def _posted(request: Request, screen: PageRoute) -> tuple[dict[str, str], bytes]:
+    """Return the fields that are posted, and the file."""
+    if request.method != "POST":
+        return {}, b""
+    return parts_of(request) if screen.file and is_multipart(request) else (form_of(request), b"")
 
 
 def _shown(call: ConsoleCall, screen: PageRoute) -> Answer:
@@ -157,6 +166,7 @@ def _known(call: ConsoleCall, screen: PageRoute, seen: dict[str, Any]) -> Consol
         account.name,
         _pause(call, account),
         account.leaves_at,
+        call.file,
     )
     _refuse_often(allowed, visitor.person.user.id, screen)
     _refuse_role(allowed, role, screen)

@@ -80,6 +80,7 @@ class Pages:
             "pause": call.pause,
             "leaves_at": call.leaves_at,
             "menu": menu(call),
+            "hosts_pictures": call.services.settings.images[0] > 0,
             "may_send": call.may(Scope.SEND),
             "may_admin": call.may(Scope.ADMIN),
             "now": call.services.now,

@@ -78,6 +78,7 @@ class PageCall(Generic[S]):
         account_name: of the account that the path names, as people know it.
         pause: of that account; None: it sends.
         leaves_at: from when on that account may be deleted, Unix milliseconds; 0: that is not planned.
+        file: that a form brings; empty: none.
     """
 
     request: Request
@@ -89,6 +90,7 @@ class PageCall(Generic[S]):
     account_name: str = ""
     pause: Pause | None = None
     leaves_at: int = 0
+    file: bytes = b""
 
     @property
     def account(self) -> str:
@@ -135,6 +137,7 @@ class PageRoute:
         public: no session is needed, and no form's token is asked for.
         operators: only for operators; it does not exist for others.
         key_admins: of these only for those who may change what lets somebody in.
+        file: what is posted is a form with a file.
         ends: what is posted stops or deletes something, or only looks: members of a suspended account may also do so.
     """
 
@@ -147,6 +150,7 @@ class PageRoute:
     operators: bool = False
     ends: bool = False
     key_admins: bool = False
+    file: bool = False
 
 
 def home_of(request: Request) -> str:

@@ -15,6 +15,7 @@ from functions.console.pages.dead_letters import routes as dead_letters
 from functions.console.pages.digests import routes as digests
 from functions.console.pages.hooks import changes as hook_changes
 from functions.console.pages.hooks import routes as hooks
+from functions.console.pages.images import routes as images
 from functions.console.pages.jobs import changes as job_changes
 from functions.console.pages.jobs import rescheduling as job_times
 from functions.console.pages.jobs import routes as jobs
@@ -54,6 +55,7 @@ ROUTES: Final[tuple[PageRoute, ...]] = (
     *campaigns.ROUTES,
     *approvals.ROUTES,
     *templates.ROUTES,
+    *images.ROUTES,
     *members.ROUTES,
     *senders.ROUTES,
     *suppressions.ROUTES,

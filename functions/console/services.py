@@ -35,6 +35,7 @@ from shared.web.sessions import Sessions
 
 if TYPE_CHECKING:
     from shared.bootstrap import campaigning
+    from shared.engine.campaigns.pictures import PictureService
 else:
     (campaigning,) = lazy("shared.bootstrap", "campaigning")
 
@@ -90,6 +91,8 @@ class ConsoleServices:
     """Makes reads side by side. A read submits nothing to it, or all of its threads could wait for one."""
     campaigns: Callable[[], "campaigning.CampaignService"]
     """Built by the first page of a campaign: others need not wait for it."""
+    pictures: Callable[[], "PictureService"]
+    """Likewise."""
 
     @property
     def now(self) -> int:
@@ -150,6 +153,7 @@ def build(deployment: Deployment) -> ConsoleServices:
         control=deployment.control,
         rescheduler=deployment.rescheduler,
         campaigns=cache(lambda: campaigning.service(deployment, accounts)),
+        pictures=lambda: deployment.pictures,
     )
 
 

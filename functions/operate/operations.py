@@ -12,7 +12,7 @@ from functions.operate import (
     senders,
     switches,
 )
-from functions.operate.access import keys, leaving, limits, members, notifiers
+from functions.operate.access import keys, leaving, limits, members, moving, notifiers, pictures
 from functions.operate.personal import erasing, hashes
 from functions.operate.queues import routes as queues
 from shared.web.routing import Route
@@ -25,10 +25,12 @@ ROUTES: Final[tuple[Route, ...]] = (
     *jobs.ROUTES,
     *erasing.ROUTES,
     *leaving.ROUTES,
+    *moving.ROUTES,
     *hashes.ROUTES,
     *logs.ROUTES,
     *accounts.ROUTES,
     *limits.ROUTES,
+    *pictures.ROUTES,
     *senders.ROUTES,
     *keys.ROUTES,
     *members.ROUTES,

@@ -9,6 +9,7 @@ from shared.adapters.dynamo.homes import Homes
 from shared.bootstrap import Deployment
 from shared.contracts.console import ConsoleSettings
 from shared.domain.namespaces import accounts_of
+from shared.domain.pictures.picture import folder as pictures_of
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from shared.adapters import secrets
     from shared.adapters.dynamo import listing
     from shared.adapters.dynamo.accounts import made_identities
+    from shared.adapters.dynamo.cells import moves, packing
     from shared.adapters.dynamo.credentials import switchboard
     from shared.adapters.dynamo.erasure import erasing, leaving, scanned
     from shared.adapters.dynamo.erasure.erasing import Eraser as Eraser  # noqa: PLC0414 - of `personal.erasing`, too
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 else:
     (secrets,) = lazy("shared.adapters", "secrets")
     (made_identities,) = lazy("shared.adapters.dynamo.accounts", "made_identities")
+    moves, packing = lazy("shared.adapters.dynamo.cells", "moves", "packing")
     (switchboard,) = lazy("shared.adapters.dynamo.credentials", "switchboard")
     (updates,) = lazy("shared.adapters.dynamo.notices", "updates")
     (people,) = lazy("shared.adapters.dynamo.people", "people")
@@ -66,6 +69,22 @@ class OperateServices(Deployment):
 
     accounts = part(
         lambda d: Accounts(d.dynamo.client, d.records_table, d.clock, audit_days=d.settings.audit_days, homes=d.homes)
+    )
+    moving_accounts = part(
+        lambda d: moves.MovingAccounts(
+            d.dynamo.client, d.records_table, d.clock, audit_days=d.settings.audit_days, homes=d.homes
+        )
+    )
+    packer = part(
+        lambda d: packing.AccountPacker(
+            d.dynamo, records=d.records_table, identities=d.homes.identities or d.records_table
+        )
+    )
+    """Reads what an account takes along to another cell."""
+    unpacker = part(
+        lambda d: packing.AccountUnpacker(
+            d.dynamo, records=d.records_table, identities=d.homes.identities or d.records_table
+        )
     )
     owned_identities = part(lambda d: made_identities.DynamoOwnedIdentities(d.dynamo, d.records_table, d.clock))
     """Domains that the deployment has made known to providers."""
@@ -102,6 +121,7 @@ class OperateServices(Deployment):
     stopper = part(lambda d: stop.Stopper(records=d.records, clock=d.clock))
     open_work = part(
         lambda d: stop.OpenWork(
+            clock=d.clock,
             records=d.records,
             slots=d.slots,
             stopper=d.stopper,
@@ -147,10 +167,10 @@ class OperateServices(Deployment):
         """Return what deletes the rows of an account that leaves."""
         return leaving.LeavingRows(self.dynamo, self.records_table, account)
 
-    def delete_lists(self, account: str) -> int:
-        """Delete the lists that an account has uploaded, with all versions; return how many."""
+    def delete_files(self, account: str) -> int:
+        """Delete the lists and pictures that an account has uploaded, with all versions; return how many."""
         bucket = self.env[contracts.ENV_BUCKET]
-        folders = [f"uploads/{space}/" for space in accounts_of(account)]
+        folders = [*(f"uploads/{space}/" for space in accounts_of(account)), pictures_of(account)]
         return sum(len(versions.erase(self.s3, bucket, x, lambda _: True)) for x in folders)
 
     def begin_names(self) -> None:

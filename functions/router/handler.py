@@ -5,7 +5,6 @@ second time, except after a cell has said that the account has left it, which th
 A log line names the cell and the outcome. It never has a path, a header or a body.
 """
 
-import json
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
@@ -20,7 +19,7 @@ from shared.adapters import logs
 from shared.ports import AnswerLost, NotSent, Response
 from shared.web import answering, http
 from shared.web.http import Answer, Request
-from shared.web.problems import MISDIRECTED, MOVED, Problem
+from shared.web.problems import AWAY, Problem
 
 SECONDS: Final = 27
 """From the request to the cell's whole answer: a cell gives up after 29, and API Gateway after 30."""
@@ -131,13 +130,7 @@ def _named(headers: Mapping[str, str]) -> AbstractSet[str]:
 
 def _has_moved(found: Response) -> bool:
     """Tell whether a cell says that the account has left it."""
-    if found.status != MISDIRECTED:
-        return False
-    try:
-        said = json.loads(found.body)
-    except ValueError:
-        return False
-    return isinstance(said, dict) and said.get("code") == MOVED
+    return all(found.headers.get(name.lower()) == said for name, said in AWAY.items())
 
 
 def _returned(found: Response) -> Answer:

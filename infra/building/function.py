@@ -40,9 +40,10 @@ RETENTION: Final[Mapping[int, RetentionDays]] = {
 }
 
 
-FREQUENT: Final = frozenset({"api", "webhooks", "send", "track", "gather_hooks", "call_hooks"})
-"""Functions that can run once for each message. Of their invocations that succeed, Lambda writes no lines of its own
-(550 bytes). Those that fail or time out are of level WARN. The others have the lines that runbooks read."""
+FREQUENT: Final = frozenset({"api", "webhooks", "send", "track", "gather_hooks", "call_hooks", "pictures"})
+"""Functions that can run once for each message, or for each that is opened. Of their invocations that succeed, Lambda
+writes no lines of its own (550 bytes). Those that fail or time out are of level WARN. The others have the lines that
+runbooks read."""
 BATCHED: Final = frozenset({"sqs:SendMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"})
 """Actions that are also those of a call with several messages."""
 _NAMED: Final = {"dynamodb:LeadingKeys": "false"}

@@ -34,6 +34,13 @@ PEOPLE: Final = ThrottleSettings(rate_limit=400, burst_limit=200)
 OPERATORS: Final = ThrottleSettings(rate_limit=100, burst_limit=50)
 """Requests per second of each of these routes. Together they are an account's default quota: none takes from another.
 Clients cannot keep an operator from the switch that stops them."""
+CLIENTS_BESIDE: Final = ThrottleSettings(rate_limit=4000, burst_limit=2000)
+PROVIDERS_BESIDE: Final = ThrottleSettings(rate_limit=4000, burst_limit=2000)
+SHARES: Final = {False: (CLIENTS, PROVIDERS), True: (CLIENTS_BESIDE, PROVIDERS_BESIDE)}
+"""Whether there are pictures → the throttles of clients and of providers."""
+LOOKS: Final = ThrottleSettings(rate_limit=1400, burst_limit=700)
+HEADS: Final = ThrottleSettings(rate_limit=100, burst_limit=50)
+"""The same where there are pictures, which strangers look at: some 40 executions at once, at 30 ms each."""
 LOG_LINE: Final = {
     "requestId": "$context.requestId",
     "time": "$context.requestTimeEpoch",
@@ -59,11 +66,19 @@ class Api(Construct):
         code: Code,
         environment: Mapping[str, str],
         webhooks: Function,
+        pictures: Function | None = None,
     ) -> None:
+        """Create them.
+
+        Args:
+            webhooks: what providers' posts go to.
+            pictures: what serves pictures; None: there are none.
+        """
         super().__init__(scope, construct_id)
         domain = deployment.domain
         self.posted = webhooks if deployment.settings.webhooks_at_once else None
         """The function for providers' posts, if it has an address of its own."""
+        self.pictures = pictures
         self.http = HttpApi(
             self,
             "Http",
@@ -94,13 +109,14 @@ class Api(Construct):
             methods=[HttpMethod.POST],
             integration=HttpLambdaIntegration("Theirs", webhooks.function),
         )
+        clients, providers = SHARES[pictures is not None]
         stage = HttpStage(
             self,
             "Stage",
             http_api=self.http,
             stage_name="$default",
             auto_deploy=True,
-            throttle=CLIENTS,
+            throttle=clients,
             domain_mapping=DomainMappingOptions(domain_name=self.domain) if self.domain else None,
         )
         bare = stage.node.default_child
@@ -108,12 +124,23 @@ class Api(Construct):
             raise TypeError(f"an HTTP stage is made of {type(bare)}")
         self._stage = bare
         self._limits: dict[str, dict[str, float | None]] = {}
-        self.limit(*posts, to=PROVIDERS)
+        self.limit(*posts, to=providers)
+        self._serve(pictures)
         # Other names go into a resource policy of 5,120 characters, which a crowded account has used up.
         logs = log_group(self, deployment, f"/aws/vendedlogs/{contracts.prefix(deployment.stage)}-api")
         bare.access_log_settings = CfnStage.AccessLogSettingsProperty(
             destination_arn=logs.log_group_arn, format=json.dumps(LOG_LINE)
         )
+
+    def _serve(self, pictures: Function | None) -> None:
+        """Add the routes of pictures, if there are any."""
+        if pictures is None:
+            return
+        integration = HttpLambdaIntegration("Pictures", pictures.function)
+        for method, most in ((HttpMethod.GET, LOOKS), (HttpMethod.HEAD, HEADS)):
+            self.limit(
+                *self.http.add_routes(path=contracts.IMAGE_PATH, methods=[method], integration=integration), to=most
+            )
 
     def limit(self, *routes: HttpRoute, to: ThrottleSettings) -> None:
         """Give each of these routes a throttle of its own, which other routes do not use up.

@@ -33,6 +33,8 @@ IMPORTED: Final = "python"
 """The folder of a layer that Lambda puts on the import path."""
 CLAIMED: Final = ("A#*#CLAIMS",)
 """Partitions of `records` with domains that accounts claim."""
+PICTURED: Final = ("A#*#IMAGES",)
+"""Partitions of `records` with pictures."""
 DRAFTED: Final = ("M#*", "T#*")
 """Partitions of `records` with campaigns and stored templates: people delete drafts."""
 

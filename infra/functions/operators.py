@@ -10,6 +10,7 @@ from aws_cdk import CfnOutput, Stack
 from aws_cdk.aws_apigatewayv2 import HttpMethod, HttpRoute, HttpRouteKey
 from aws_cdk.aws_apigatewayv2_authorizers import HttpIamAuthorizer
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
+from aws_cdk.aws_dynamodb import Table
 from aws_cdk.aws_iam import ManagedPolicy, PolicyStatement
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
@@ -43,6 +44,33 @@ POLICIES: Final[Mapping[str, Sequence[str]]] = {
     ),
 }
 """Policy → the methods and paths that it grants."""
+RESTORER: Final = "Restorer"
+"""The policy for `posthaste restore`, which works on the tables: operators' function may lack what it reads."""
+RESTORED: Final = (
+    "dynamodb:BatchGetItem",
+    "dynamodb:ConditionCheckItem",
+    "dynamodb:DescribeContinuousBackups",
+    "dynamodb:DescribeTable",
+    "dynamodb:GetItem",
+    "dynamodb:PutItem",
+    "dynamodb:Query",
+    "dynamodb:RestoreTableToPointInTime",
+    "dynamodb:Scan",
+    "dynamodb:UpdateItem",
+)
+"""The rights of a restore on a table of the stage: nothing is deleted."""
+COPIED: Final = (
+    "dynamodb:BatchWriteItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:DescribeTable",
+    "dynamodb:GetItem",
+    "dynamodb:PutItem",
+    "dynamodb:Query",
+    "dynamodb:RestoreTableToPointInTime",
+    "dynamodb:Scan",
+    "dynamodb:UpdateItem",
+)
+"""The rights that DynamoDB asks for where it makes a copy, and those that read the copy."""
 
 
 WITH_MFA: Final[Mapping[str, Mapping[str, str]]] = {"Bool": {"aws:MultiFactorAuthPresent": "true"}}
@@ -104,6 +132,7 @@ class OperatorsConstruct(Construct):
         api: Api,
         sweep: Function,
         gather: Function,
+        tables: Sequence[Table],
     ) -> None:
         """Create them.
 
@@ -125,24 +154,38 @@ class OperatorsConstruct(Construct):
         api.limit(route, to=OPERATORS)
         stack = Stack.of(self)
         for name, routes in POLICIES.items():
-            policy = ManagedPolicy(
-                self,
-                name,
-                description=f"Posthaste, stage {deployment.stage}: {name} of the deployment",
-                statements=[
+            paths = [
+                stack.format_arn(service="execute-api", resource=api.http.api_id, resource_name=f"$default/{route}")
+                for route in routes
+            ]
+            self._policy(name, deployment, api, [(("execute-api:Invoke",), paths)])
+        arns = [table.table_arn for table in tables]
+        copies = [f"{arn}{contracts.COPY_ENDING}*" for arn in arns]
+        self._policy(RESTORER, deployment, api, [(RESTORED, arns), (COPIED, copies)])
+
+    def _policy(
+        self,
+        name: str,
+        deployment: DeploymentSettings,
+        api: Api,
+        rights: Sequence[tuple[Sequence[str], Sequence[str]]],
+    ) -> None:
+        """Create a managed policy, and its output. `rights`: actions, each with the ARNs on which they are granted."""
+        stack = Stack.of(self)
+        policy = ManagedPolicy(
+            self,
+            name,
+            description=f"Posthaste, stage {deployment.stage}: {name} of the deployment",
+            statements=[
+                *(
                     PolicyStatement(
-                        actions=["execute-api:Invoke"],
-                        resources=[
-                            stack.format_arn(
-                                service="execute-api", resource=api.http.api_id, resource_name=f"$default/{route}"
-                            )
-                            for route in routes
-                        ],
+                        actions=[*actions],
+                        resources=[*resources],
                         conditions=WITH_MFA if deployment.operators_mfa else None,
-                    ),
-                    PolicyStatement(
-                        actions=["cloudformation:DescribeStacks"], resources=[own_stack(stack, deployment)]
-                    ),
-                ],
-            )
-            CfnOutput(Stack.of(api), f"{name}Policy", value=policy.managed_policy_arn)
+                    )
+                    for actions, resources in rights
+                ),
+                PolicyStatement(actions=["cloudformation:DescribeStacks"], resources=[own_stack(stack, deployment)]),
+            ],
+        )
+        CfnOutput(Stack.of(api), f"{name}Policy", value=policy.managed_policy_arn)

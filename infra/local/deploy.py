@@ -81,6 +81,7 @@ def more_lanes(file: Path | None, relay: Callable[[str], str], simulator: str) -
     settings["credentials"] += [*phones, *more]
     for phone in phones:
         settings["routes"].setdefault(phone["channel"], []).append(phone["id"])
+    settings["images"] = {}
     settings["console"] = sign_in.settings(simulator)
     return [f"posthaste={json.dumps(settings)}"]
 

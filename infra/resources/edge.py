@@ -39,6 +39,8 @@ ERRORS: Final = (400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504)
 """Statuses that CloudFront keeps for ten seconds, caching or not, unless a time is set."""
 STATIC: Final = "/console/static/*"
 """Files under the hash of their content."""
+LOOKS: Final = f"/{contracts.IMAGES}*/*"
+"""Pictures, but not what the API says about them."""
 PAGES: Final = "/console*"
 
 
@@ -54,12 +56,14 @@ class EdgeConstruct(Construct):
         edge: EdgeFields,
         domain: DomainName,
         console: bool,
+        pictures: bool,
     ) -> None:
         """Create both.
 
         Args:
             domain: the API's own, which takes requests of the same name.
             console: whether there is a console, whose files can be kept.
+            pictures: whether there are pictures, which can also be kept.
         """
         super().__init__(scope, construct_id)
         self.key = EdgeKey(self, "Key", deployment=deployment)
@@ -96,6 +100,7 @@ class EdgeConstruct(Construct):
         # A key in a plain request has leaked already: clients are refused, not redirected. People type names.
         browsers = ViewerProtocolPolicy.REDIRECT_TO_HTTPS
         pages = {STATIC: behaves(browsers, CachePolicy.CACHING_OPTIMIZED), PAGES: behaves(browsers)}
+        looks = {LOOKS: behaves(browsers, CachePolicy.CACHING_OPTIMIZED)}
         self.distribution = Distribution(
             self,
             "Distribution",
@@ -104,7 +109,7 @@ class EdgeConstruct(Construct):
             certificate=Certificate.from_certificate_arn(self, "Certificate", edge.certificate_arn),
             web_acl_id=edge.web_acl_arn or None,
             default_behavior=behaves(ViewerProtocolPolicy.HTTPS_ONLY),
-            additional_behaviors=pages if console else None,
+            additional_behaviors={**(pages if console else {}), **(looks if pictures else {})},
             error_responses=[ErrorResponse(http_status=status, ttl=Duration.seconds(0)) for status in ERRORS],
             http_version=HttpVersion.HTTP2_AND_3,
             minimum_protocol_version=SecurityPolicyProtocol.TLS_V1_2_2021,

@@ -127,6 +127,11 @@ class Storage(Construct):
         )
 
     @property
+    def tables(self) -> list[Table]:
+        """All tables."""
+        return [x for x in (self.records, self.ops, self.identities, self.audit, self.people) if x is not None]
+
+    @property
     def copied(self) -> dict[str, str]:
         """The variable that names the bucket of copies of audit logs; empty: there is none."""
         return self.copies.environment if self.copies is not None else {}

@@ -1,9 +1,12 @@
 """The system's clock, and the one that notices go by."""
 
 import time
+from typing import TYPE_CHECKING
 
 from shared.contracts import compressed
-from shared.ports import Clock
+
+if TYPE_CHECKING:
+    from shared.ports import Clock
 
 
 class SystemClock:
@@ -27,7 +30,7 @@ class Calendar:
         speed: how many times.
     """
 
-    def __init__(self, clock: Clock, since: float = 0, speed: int = 1) -> None:
+    def __init__(self, clock: "Clock", since: float = 0, speed: int = 1) -> None:
         self._clock = clock
         self._since = since
         self._speed = speed
@@ -38,6 +41,10 @@ class Calendar:
     def at(self, moment: float) -> float:
         """Return what it shows at a moment of the clock. Both are Unix seconds."""
         return compressed(moment, self._since, self._speed)
+
+    def when(self, moment: float) -> float:
+        """Return the moment of the clock at which it shows a later moment. Both are Unix seconds."""
+        return self._clock.now() + (moment - self.now()) / self._speed
 
     def sleep(self, seconds: float) -> None:
         """Wait so many of its own seconds."""

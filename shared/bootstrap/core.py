@@ -24,7 +24,7 @@ from shared.ports import Clock
 
 if TYPE_CHECKING:
     from shared.adapters import dns, links, secrets
-    from shared.adapters.dynamo import open_places
+    from shared.adapters.dynamo import indices, open_places
     from shared.adapters.dynamo.accounts import claims, spending, standings
     from shared.adapters.dynamo.credentials import breakers, pacer
     from shared.adapters.dynamo.jobs import account_turns
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from shared.engine.lane import breaker_cache, recovery
 else:
     dns, links, secrets = lazy("shared.adapters", "dns", "links", "secrets")
-    (open_places,) = lazy("shared.adapters.dynamo", "open_places")
+    indices, open_places = lazy("shared.adapters.dynamo", "indices", "open_places")
     direct, steps, transport = lazy("shared.adapters.http", "direct", "steps", "transport")
     claims, spending, standings = lazy("shared.adapters.dynamo.accounts", "claims", "spending", "standings")
     breakers, pacer = lazy("shared.adapters.dynamo.credentials", "breakers", "pacer")
@@ -217,6 +217,8 @@ class Core:
     """Limits that operators have set for accounts."""
     spending = part(lambda d: spending.DynamoSpending(d.dynamo, d.records_table, d.clock, d.tell_limit))
     """What accounts have spent today."""
+    unlisting = part(lambda d: indices.KnownUnlisting(d.dynamo, d.records_table))
+    """Whether new small jobs may be left out of the index of open jobs."""
     spender = part(lambda d: spender.Spender(store=d.spending, rules=d.rules.of, settings=d.settings, clock=d.clock))
     """Counts what accounts spend."""
     pacer = part(

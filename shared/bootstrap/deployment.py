@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shared.engine.outcome import fold
     from shared.engine.reports import archive, sealing
     from shared.engine.sweeper import dropped, overdue
-    from shared.engine.walks import beginning, doubts, jobs
+    from shared.engine.walks import beginning, doubts, jobs, unlisted
 else:
     (told,) = lazy("shared.adapters", "metrics")
     blobs, copying = lazy("shared.adapters.s3", "blobs", "copies")
@@ -36,10 +36,13 @@ else:
     archive, dropped = lazy("shared.engine", "reports.archive", "sweeper.dropped")
     minutes, overdue = lazy("shared.engine", "minutes", "sweeper.overdue")
     (sealing,) = lazy("shared.engine.reports", "sealing")
-    beginning, doubts, jobs = lazy("shared.engine.walks", "beginning", "doubts", "jobs")
+    beginning, doubts, jobs, unlisted = lazy("shared.engine.walks", "beginning", "doubts", "jobs", "unlisted")
 
 part = PartOf["Deployment"]()
-_OVERDUE: Final = {contracts.DueKind.DIGESTS: (Service.DIGEST, Metric.DIGESTS_OVERDUE)}
+_OVERDUE: Final = {
+    contracts.DueKind.DIGESTS: (Service.DIGEST, Metric.DIGESTS_OVERDUE),
+    contracts.DueKind.NOTICES: (Service.NOTICES, Metric.NOTICES_OVERDUE),
+}
 
 
 class Deployment(UseCases):
@@ -85,7 +88,9 @@ class Deployment(UseCases):
             asking=self.asking,
             slots=self.slots,
         )
+        late = unlisted.UnlistedJobs(self.records, self.unlisting.begin)
         walks = [
+            walking.Walk("unlisted", 20, late.looks, late.ended),
             walking.Walk("jobs", 75, open_jobs.looks, open_jobs.ended),
             walking.simple("inboxes", 5, take.WaitingInboxes(self.inboxes, self.inbox_queue, self.clock).walk),
         ]
@@ -107,7 +112,10 @@ class Deployment(UseCases):
 
     relay = part(
         lambda d: minutes.MinuteRelay(
-            wake={contracts.DueKind.DIGESTS: lambda minute: d.digesting.queue.send([minute.dumps()])},
+            wake={
+                contracts.DueKind.DIGESTS: lambda minute: d.digesting.queue.send([minute.dumps()]),
+                contracts.DueKind.NOTICES: lambda minute: d.noticing.function.wake(minute),
+            },
             queue=d.due_queue,
             clock=d.clock,
         )
@@ -115,7 +123,12 @@ class Deployment(UseCases):
     """Wakes the functions of what is due in a minute."""
     overdue = part(
         lambda d: overdue.OverdueWork(
-            looks={contracts.DueKind.DIGESTS: d.digesting.overdue.found}, queue=d.due_queue, tell=d.tell_overdue
+            looks={
+                contracts.DueKind.DIGESTS: d.digesting.overdue.found,
+                contracts.DueKind.NOTICES: d.noticing.overdue.found,
+            },
+            queue=d.due_queue,
+            tell=d.tell_overdue,
         )
     )
     """Finds what no schedule has announced."""

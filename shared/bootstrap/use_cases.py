@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from shared.adapters import hooks, reports, scheduler
     from shared.adapters.dynamo.accounts import first_accounts
     from shared.adapters.dynamo.campaigns import campaigns, templates, uploads
+    from shared.adapters.dynamo.campaigns import pictures as shelves
     from shared.adapters.dynamo.credentials import known, lease_hints
     from shared.adapters.dynamo.jobs import bookmarks, bouncing, exports, scheduled
     from shared.adapters.dynamo.notices import inboxes, notifiers
     from shared.adapters.dynamo.searching import search_pages
     from shared.adapters.s3 import files, multipart
     from shared.engine import minutes, pool
+    from shared.engine.campaigns import pictures
     from shared.engine.intake import accept, schedules
     from shared.engine.jobs import campaign_queue, control, plan, rescheduling, retry, wake
     from shared.engine.lists import ingest, uploading
@@ -33,6 +35,7 @@ else:
     hooks, reports, scheduler = lazy("shared.adapters", "hooks", "reports", "scheduler")
     (first_accounts,) = lazy("shared.adapters.dynamo.accounts", "first_accounts")
     campaigns, templates, uploads = lazy("shared.adapters.dynamo.campaigns", "campaigns", "templates", "uploads")
+    (shelves,) = lazy("shared.adapters.dynamo.campaigns", "pictures")
     known, lease_hints = lazy("shared.adapters.dynamo.credentials", "known", "lease_hints")
     bookmarks, bouncing = lazy("shared.adapters.dynamo.jobs", "bookmarks", "bouncing")
     exports, scheduled = lazy("shared.adapters.dynamo.jobs", "exports", "scheduled")
@@ -40,6 +43,7 @@ else:
     inboxes, notifiers = lazy("shared.adapters.dynamo.notices", "inboxes", "notifiers")
     files, multipart = lazy("shared.adapters.s3", "files", "multipart")
     minutes, pool = lazy("shared.engine", "minutes", "pool")
+    (pictures,) = lazy("shared.engine.campaigns", "pictures")
     accept, schedules = lazy("shared.engine.intake", "accept", "schedules")
     control, plan = lazy("shared.engine.jobs", "control", "plan")
     campaign_queue, rescheduling = lazy("shared.engine.jobs", "campaign_queue", "rescheduling")
@@ -72,6 +76,16 @@ class UseCases(Core):
     templates = part(lambda d: templates.DynamoTemplates(d.dynamo, records=d.records_table))
     uploads = part(lambda d: uploads.DynamoUploads(d.dynamo, records=d.records_table, ops=d.ops_table))
     """Uploaded lists."""
+    pictures = part(
+        lambda d: pictures.PictureService(
+            shelves.DynamoPictures(d.dynamo, records=d.records_table),
+            d.files,
+            d.clock,
+            pictures.most_of(d.settings.images),
+            d.address,
+        )
+    )
+    """Pictures of messages."""
     notifiers = part(lambda d: notifiers.DynamoNotifiers(d.dynamo, records=d.records_table))
     inboxes = part(lambda d: inboxes.DynamoInboxes(d.dynamo, records=d.records_table, files=d.blobs))
     """Payloads of notifiers."""

@@ -47,6 +47,8 @@ ENV_BUTTONS_FUNCTION: Final = "POSTHASTE_BUTTONS_FUNCTION"
 ENV_SWEEP_FUNCTION: Final = "POSTHASTE_SWEEP_FUNCTION"
 ENV_GATHER_FUNCTION: Final = "POSTHASTE_GATHER_FUNCTION"
 """Functions that operators have run once more after one of their runs failed."""
+ENV_NOTICES_FUNCTION: Final = "POSTHASTE_NOTICES_FUNCTION"
+"""The function that is woken when notices are due."""
 ENV_LOOPBACK: Final = "POSTHASTE_LOOPBACK"
 """Set on the local cloud only, where webhooks may be posted to this machine."""
 ENV_DIRECT: Final = "POSTHASTE_DIRECT"
@@ -61,6 +63,9 @@ INDEX_OPEN: Final = "open"
 INDEX_OPEN_PROJECTION: Final = ("not_before", "campaign", "job")
 INDEX_MINE: Final = "mine"
 """Index `open`: keys `open_pk`, `open_sk`; index `mine`: keys `mine_pk`, `mine_sk`, keys only."""
+
+COPY_ENDING: Final = "-restored-"
+"""Follows a table's name in that of a copy of its past, before the moment of the copy."""
 
 CONTENTS: Final = "contents/"
 """Where the bucket has contents that are too large for an item."""
@@ -129,6 +134,7 @@ HANDLERS: Final = {
     "join": "functions.dispatch.join.handler",
     "operate": "functions.operate.handler.handler",
     "buttons": "functions.operate.access.pressed.handler",
+    "pictures": "functions.pictures.serve.handler",
 }
 """Function → handler string.
 
@@ -139,15 +145,16 @@ HANDLERS: Final = {
 - due: jobs whose time has come
 - ingest: uploaded lists
 - export: exports
-- notices: every minute
+- notices: minutes in which notices are due
 - take: records of notifiers
-- digest: windows of events, by hints and every minute
+- digest: windows of events, by hints
 - gather_hooks: makes deliveries of what has happened, by hints and from both streams
 - call_hooks: posts them, by hints; every minute it looks for endpoints that no hint has named
 - console: pages for people
 - join: makes a person's first account, at the console's call
 - operate: what operators see and change, by the command
 - buttons: what they change in the console, at its call
+- pictures: pictures of messages, which are public
 """
 
 RESUMED: Final = ("credential.resumed", "account.resumed", "account.unsuspended", "deployment.resumed")
@@ -206,6 +213,10 @@ CONSOLE_PATHS: Final = ("/console", "/console/{proxy+}")
 """The paths of the console's pages."""
 OPERATE_PATH: Final = "/operate/{proxy+}"
 """The paths of operators, whom IAM authorises."""
+IMAGE_PATH: Final = "/images/{account}/{file}"
+"""The path of pictures, which are public."""
+IMAGES: Final = "images/"
+"""Where the bucket has pictures: `images/ACCOUNT/FILE`."""
 WEBHOOK_PATH: Final = "/webhooks/{provider}/{credential_id}"
 CALLER_PATH: Final = "/cells/callers/{digest}"
 

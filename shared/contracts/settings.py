@@ -174,6 +174,8 @@ class Settings:
     """Prices of messages, as of `shared.domain.spending.prices`."""
     newcomer_messages: int = NEWCOMER_MESSAGES
     """Messages a day of an account that a person makes; 0: as many as other accounts may send."""
+    images: tuple[int, int] = (0, 0)
+    """The most pictures of an account's keys of a kind, and megabytes of them; 0: the deployment has no pictures."""
     notice_clock: tuple[int, int] = (0, 1)
     """Unix seconds from which on the time of notices is faster, and how many times; on AWS it never is."""
 
@@ -207,7 +209,7 @@ class Settings:
                 **self._bounds(),
                 **({"max_key_days": self.max_key_days} if self.max_key_days else {}),
                 **self._spending(),
-                **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
+                **self._pairs(),
             },
             separators=(",", ":"),
         )
@@ -232,6 +234,13 @@ class Settings:
             **({"uploads_days": self.uploads_days} if self.uploads_days != UPLOADS_DAYS else {}),
         }
 
+    def _pairs(self) -> dict[str, tuple[int, int]]:
+        """Return the bounds of pictures and the clock of notices that are set."""
+        return {
+            **({"images": self.images} if self.images != (0, 0) else {}),
+            **({"notice_clock": self.notice_clock} if self.notice_clock != (0, 1) else {}),
+        }
+
     def _spending(self) -> dict[str, Any]:
         """Return the limits and prices that are set."""
         newcomers = self.newcomer_messages
@@ -251,12 +260,13 @@ class Settings:
         plain = zlib.decompress(base64.b64decode(text[2:])).decode() if text.startswith("z:") else text
         raw = known_fields(cls, json.loads(plain))
         credentials = (known_fields(Credential, c) for c in raw["credentials"])
+        pairs: dict[str, Any] = {name: tuple(raw[name]) for name in ("images", "notice_clock") if name in raw}
         return cls(
             **{
                 **raw,
                 "credentials": tuple(map(_credential, credentials)),
                 "routes": {k: tuple(v) for k, v in raw["routes"].items()},
-                **({"notice_clock": tuple(raw["notice_clock"])} if "notice_clock" in raw else {}),
+                **pairs,
             }
         )
 

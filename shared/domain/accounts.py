@@ -88,6 +88,8 @@ class KeyRefusal(StrEnum):
     SCOPE = "missing_scope"
     SUSPENDED = "suspended"
     """Its account is suspended."""
+    MOVED = "moved"
+    """Its account is in another cell."""
 
 
 ALL_SCOPES: Final = frozenset({Scope.SEND, Scope.READ, Scope.ADMIN})
@@ -99,6 +101,18 @@ TEST_SCOPES: Final = ALL_SCOPES - {Scope.ADMIN}
 def default_scopes(kind: KeyKind) -> frozenset[Scope]:
     """Return the scopes of a key for which none are named."""
     return ALL_SCOPES if kind is KeyKind.LIVE else TEST_SCOPES
+
+
+class Place(StrEnum):
+    """Where an account is that moves from one deployment to another."""
+
+    HERE = ""
+    MOVING = "moving"
+    """It sends nothing here any more, and is being copied."""
+    MOVED = "moved"
+    """It is in the other one."""
+    ARRIVING = "arriving"
+    """It was copied to here, and sends nothing yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +129,8 @@ class Account:
         leaves_at: from when on operators may delete it, Unix milliseconds; 0: they have not planned that.
         leaving: its deletion has begun, and is not cancelled any more.
         deleted_at: when it was deleted, Unix milliseconds; 0: it is there.
+        place: where it is, if it moves.
+        elsewhere: the address of the deployment that it moves to.
     """
 
     id: str
@@ -130,6 +146,8 @@ class Account:
     leaves_at: int = 0
     leaving: bool = False
     deleted_at: int = 0
+    place: Place = Place.HERE
+    elsewhere: str = ""
 
     def opens(self, channel: str) -> bool:
         """Tell whether it may send by a channel whose messages name no sender."""

@@ -5,12 +5,19 @@ import secrets
 from dataclasses import dataclass
 from typing import Final
 
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base32 in lower case: sorts like the number it stands for and has no look-alikes."""
-_VALUES: Final = {c: i for i, c in enumerate(_ALPHABET)}
+_VALUES: Final = {c: i for i, c in enumerate(ALPHABET)}
 SMALL: Final = "u"
 """Ends the id of a job whose ledger is in its own item. No other id has it: it is not in the alphabet."""
-_ID: Final = r"[0-9a-hjkmnp-tv-z]{25}[0-9a-hjkmnp-z]"
+UNLISTED: Final = "o"
+"""Ends the id of such a job that the index of open jobs has only once the job has waited."""
+_STANDARD: Final = str.maketrans(ALPHABET, "0123456789abcdefghijklmnopqrstuv")
+"""To the digits that `int` reads."""
+_MINUTE_MS: Final = 60_000
+_TIME: Final = 10
+"""The first characters of an id: its time."""
+_ID: Final = r"[0-9a-hjkmnp-tv-z]{25}[0-9a-hjkmn-z]"
 _JOB: Final = re.compile(_ID)
 _REF: Final = re.compile(rf"({_ID})-(\d{{1,5}})-(\d{{1,3}})-([1-9]|1[0-5])")
 MAX_SHOWN: Final = 64
@@ -21,17 +28,31 @@ _LINE: Final = re.compile(r"(\d{1,5})\.(\d{1,3})")
 def new_id(now_ms: int, random: int | None = None) -> str:
     """Return 26 lower-case base32 characters: 48 bits of Unix milliseconds, then 80 random bits."""
     value = (now_ms << 80) | (secrets.randbits(80) if random is None else random)
-    return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
+    return "".join(ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
 
 
-def small_id(name: str) -> str:
-    """Return the id of a job whose ledger is in its own item, made of an id by `new_id`."""
-    return name[:-1] + SMALL
+def small_id(name: str, *, listed: bool = False) -> str:
+    """Return the id of a job whose ledger is in its own item, made of an id by `new_id`.
+
+    Args:
+        listed: whether the index of open jobs has it from the first, as in earlier versions.
+    """
+    return name[:-1] + (SMALL if listed else UNLISTED)
 
 
 def is_small(job: str) -> bool:
     """Tell whether a job's ledger is in its own item."""
-    return job.endswith(SMALL)
+    return job.endswith((SMALL, UNLISTED))
+
+
+def is_unlisted(job: str) -> bool:
+    """Tell whether the index of open jobs has a job only once the job has waited."""
+    return job.endswith(UNLISTED)
+
+
+def minute_of(job: str) -> int:
+    """Return the minute in which an id was made, since 1970; the text is an id."""
+    return _ms(job) // _MINUTE_MS
 
 
 def is_id(text: str) -> bool:
@@ -57,7 +78,11 @@ def made_at(name: str) -> int:
     """
     if not is_id(name):
         raise ValueError("not an id")
-    return sum(_ALPHABET.index(c) << 5 * i for i, c in enumerate(name[-2::-1], 1)) >> 80
+    return _ms(name)
+
+
+def _ms(name: str) -> int:
+    return int(name[:_TIME].translate(_STANDARD), 32)
 
 
 def pack_id(name: str) -> bytes:
@@ -71,7 +96,7 @@ def pack_id(name: str) -> bytes:
 def unpack_id(data: bytes) -> str:
     """Read what `pack_id` wrote."""
     value = int.from_bytes(data[:16])
-    return "".join(_ALPHABET[value >> shift & 31] for shift in range(120, -1, -5)) + data[16:].decode()
+    return "".join(ALPHABET[value >> shift & 31] for shift in range(120, -1, -5)) + data[16:].decode()
 
 
 @dataclass(frozen=True, slots=True, order=True)

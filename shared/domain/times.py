@@ -9,12 +9,16 @@ Seconds: TypeAlias = float
 Millis: TypeAlias = int
 """A length of time, or a Unix time, in whole milliseconds. mypy refuses Seconds here (docs/adr/0096)."""
 
+MINUTE_MS: Final[Millis] = 60_000
 DAY_MS: Final[Millis] = 86_400_000
 """Milliseconds."""
 # change: how long an idempotency key lives
 KEY_LIFE_MS: Final[Millis] = DAY_MS
 """Milliseconds that an idempotency key is kept: after the request, or after the last scheduled send."""
 
+USE_WITHIN_DAYS: Final = 30
+"""Days after its upload within which the sending of a list must begin. Until then its recipients are kept, and from
+then on as long as those of a job."""
 PAST: Final[Seconds] = 300
 """Seconds that a time to send at may lie in the past, for clocks that are late; then it means now."""
 FUTURE: Final[Seconds] = 366 * 86_400

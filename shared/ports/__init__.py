@@ -24,6 +24,7 @@ from shared.ports.campaigns import (
     Files,
     Listed,
     Lists,
+    Pictures,
     Templates,
     Uploads,
 )

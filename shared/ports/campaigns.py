@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shared.domain.jobs.job import Job
     from shared.domain.jobs.ledger import Ledger
     from shared.domain.lists.uploads import BadRow, PackedChunk
+    from shared.domain.pictures.picture import Picture, Shelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,3 +273,32 @@ class Files(Protocol):
 
     def get(self, name: str) -> bytes | None:
         """Return a small file, None if there is none."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file; nothing happens if there is none."""
+
+
+class Pictures(Protocol):
+    """Which pictures accounts have. Their files are `Files`, under `Picture.path`."""
+
+    def all(self, namespace: str) -> list[Picture]:
+        """Return all pictures, newest first; a new one may be missing for a moment."""
+
+    def get(self, namespace: str, picture: str) -> Picture | None:
+        """Return a picture by its id, consistent."""
+
+    def shelf(self, namespace: str) -> Shelf:
+        """Return how many there are, consistent."""
+
+    def add(self, picture: Picture, most: Shelf, *, event: Event) -> bool:
+        """Store a picture, with an event, in one transaction. False: it is there already, or there is no room.
+
+        Args:
+            most: the most pictures, and bytes, of a namespace.
+        """
+
+    def mark(self, picture: Picture, *, event: Event) -> bool:
+        """Mark a picture as deleted, with an event, before its file is removed. False: it has changed."""
+
+    def remove(self, picture: Picture) -> bool:
+        """Remove a marked picture, so that it takes no room. False: another did."""

@@ -198,8 +198,12 @@ class Records(SuppressionRecords, Protocol):
             lane: the credential whose breaker is read with it; empty for none.
         """
 
-    def controls(self, jobs: Sequence[Job], *, lane: str = "") -> list[Control]:
-        """Return what `control` does of several jobs, in their order, at most 20 in one read."""
+    def controls(self, jobs: Sequence[Job], *, lane: str = "", as_read: Collection[str] = ()) -> list[Control]:
+        """Return what `control` does of several jobs, in their order, at most 20 in one read.
+
+        Args:
+            as_read: ids of jobs that are not read again: the write that follows has their state as its condition.
+        """
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
         """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists.
@@ -407,6 +411,17 @@ class Records(SuppressionRecords, Protocol):
 
     def open_jobs(self, slots: Iterable[str], *, after: str = "") -> Iterable[OpenJob]:
         """Walk the index of open jobs, oldest first within each slot; in each from behind an entry's key."""
+
+    def unlisted(self, minute: int, part: str) -> Iterable[str]:
+        """Walk the small jobs of a minute that have not ended and were not put into the index of open jobs.
+
+        Args:
+            minute: in which they were made, since 1970.
+            part: the last random character of their ids.
+        """
+
+    def enlist(self, job: str) -> None:
+        """Put a small job that has not ended into the index of open jobs, if it is not there."""
 
     def open_at_once(self, slots: Iterable[str]) -> Sequence[OpenJob] | None:
         """Return the open jobs of some slots by one read, in no order; None if that is not enough."""

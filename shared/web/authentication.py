@@ -18,7 +18,7 @@ from shared.frozen import dataclass
 from shared.ports import Clock, Links
 from shared.web.access.signing import check, is_signed, signature_of
 from shared.web.http import Request
-from shared.web.problems import Problem
+from shared.web.problems import AWAY, MOVED, Problem
 from shared.web.routing import Principal, Route, Scheme
 
 REALMS: Final = {Scheme.KEY: 'Bearer realm="posthaste"', Scheme.BASIC: 'Basic realm="posthaste", charset="UTF-8"'}
@@ -31,6 +31,7 @@ _CODES: Final[Mapping[KeyRefusal, str]] = {
     KeyRefusal.PROOF: "proof_needed",
     KeyRefusal.STALE: "token_expired",
     KeyRefusal.LIMITED: "rate_limited",
+    KeyRefusal.MOVED: MOVED,
 }
 """Why a key is refused → the problem's code; for all others it is `unauthorized`."""
 SUSPENDED: Final = "account_suspended"
@@ -193,14 +194,15 @@ def known_key(digest: str, source: str, accounts: Callers) -> ApiKey:
         source: the address that the request comes from.
 
     Raises:
-        KeyRefused: unauthorized, key_revoked, key_expired, network_not_allowed.
+        KeyRefused: unauthorized, key_revoked, key_expired, network_not_allowed, account_moved.
     """
     key = accounts.look_up_digest(digest)
     if isinstance(key, KeyRefusal):
         known = key in (KeyRefusal.REVOKED, KeyRefusal.EXPIRED)
         code = _CODES.get(key, "unauthorized")
         expired = accounts.expired_key(digest) if key is KeyRefusal.EXPIRED else None
-        raise KeyRefused(code, headers=INVALID, reason=key, key_id=id_of_key(digest) if known else "", key=expired)
+        headers = AWAY if key is KeyRefusal.MOVED else INVALID
+        raise KeyRefused(code, headers=headers, reason=key, key_id=id_of_key(digest) if known else "", key=expired)
     if not allows(key.networks, source):  # before it takes anything: a thief elsewhere uses up nothing
         detail = f"The API key may not be used from {source or 'an unknown address'}. An operator sets its networks."
         raise KeyRefused(_CODES[KeyRefusal.NETWORK], detail, reason=KeyRefusal.NETWORK, key_id=key.id)

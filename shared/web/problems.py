@@ -82,6 +82,8 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "too_many_domains": (409, "An account claims at most 50 domains. Give one up first."),
     "granted_sender": (409, "An operator has granted this sender. Ask an operator to remove it."),
     "too_many_guests": (409, "An account has at most 100 guests. Remove one first."),
+    "images_off": (409, "The deployment hosts no pictures until an operator sets `images`."),
+    "images_full": (409, "The account has no room for the picture. Delete another one first."),
     "program_exists": (409, "A program has this name already. Replace it with PUT, or choose another name."),
     "too_many_programs": (409, "An account has at most 100 programs."),
     "too_many_versions": (409, "A template has at most 1,000 versions."),
@@ -163,9 +165,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "cell_answer_lost": (504, "The cell gave no whole answer. Repeat the call with the same Idempotency-Key."),
 }
 """Code → (status, detail where the place of the error knows nothing better)."""
-MISDIRECTED: Final = 421
-"""The status of a request to a cell that its account has left, which has done nothing (RFC 9110 15.5.20)."""
 MOVED: Final = "account_moved"
+AWAY: Final[Mapping[str, str]] = {"X-Posthaste-Account": "moved"}
+"""A header of the answer to a request that came to a cell whose account has left, in every form of problems. Nothing
+was done (421, RFC 9110 15.5.20)."""
 AFTER: Final[Mapping[str, int]] = {"too_many_uploads": 30}
 """Code → Retry-After, seconds, where the place of the error knows nothing better."""
 FIELDS: Final[Mapping[str, str]] = {

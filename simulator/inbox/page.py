@@ -1,7 +1,7 @@
 """The inbox's page: one document without external resources.
 
 Mail bodies are shown in a sandboxed frame without scripts, which has a policy of its own. The page's policy knows its
-one script by its hash, and also forbids to load anything.
+one script by its hash, and also forbids to load anything but pictures that the local cloud serves.
 """
 
 from base64 import b64encode
@@ -20,7 +20,7 @@ PAGE: Final = (
 )
 POLICY: Final = (
     f"default-src 'none'; script-src 'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'; "
-    "style-src 'unsafe-inline'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'none'; "
-    "base-uri 'none'; frame-ancestors 'none'"
+    "style-src 'unsafe-inline'; connect-src 'self'; img-src data: 127.0.0.1:* localhost:*; "
+    "frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 ).encode()
 """Styles may be inline, since those of mails are: the page's policy also holds in a frame of `srcdoc`."""

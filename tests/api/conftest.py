@@ -17,6 +17,7 @@ from functions.api.services import ApiServices, visits
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.adapters.dynamo.accounts.spending import DynamoSpending, KnownRules
 from shared.adapters.dynamo.accounts.stats import Stats
+from shared.adapters.dynamo.campaigns.pictures import DynamoPictures
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.credentials.credentials import CredentialStates
 from shared.adapters.dynamo.digests.keeping import DynamoWindowRetention
@@ -38,7 +39,9 @@ from shared.adapters.dynamo.recipients.stored_names import KeyedNames
 from shared.adapters.dynamo.recipients.suppressions import Suppressions
 from shared.contracts import Credential
 from shared.domain.accounts import Scope
+from shared.domain.pictures.picture import Shelf
 from shared.domain.recipients.address_names import Names
+from shared.engine.campaigns.pictures import PictureService
 from shared.engine.digests.add import DigestAdder
 from shared.engine.digests.policies import PolicyService
 from shared.engine.digests.service import WindowService
@@ -313,6 +316,7 @@ def build_api(client: Any, clock: FakeClock, *, keyed: bool = False) -> Api:
     world.settings.routes["email"] = ("one", "two", "theirs")
     records = tables.records
     lists = build_lists(world, made[0])
+    pictures = PictureService(DynamoPictures(functions, records=records), lists.files, clock, Shelf(3, 10_000), ADDRESS)
     accounts = Accounts(client, records, clock, homes=tables.homes, rules=rules)
     suppressions = Suppressions(client, records, clock, homes=tables.alone, names=names)
     parts = account_parts(functions, records, clock)
@@ -396,6 +400,7 @@ def build_api(client: Any, clock: FakeClock, *, keyed: bool = False) -> Api:
         schedules=world.schedules,
         logs=world.logs,
         progress=progress_reader(world, credentials),
+        pictures=lambda: pictures,
         logins=Logins(functions, records, clock),
         campaigns=lambda: lists.services,
         notices=lambda: notices,

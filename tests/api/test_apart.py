@@ -1,5 +1,6 @@
 """Promise 9: nobody reads or writes another account's data. Every operation of the document is tried."""
 
+import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from functions.api.examples.parts import whole
 from functions.api.openapi import FILE
 from shared.domain.accounts import ALL_SCOPES, Scope
 from tests.api.conftest import Api
+from tests.fakes.image_files import png
 
 DOCUMENT = whole(json.loads(FILE.read_text(encoding="utf-8")))
 OPERATIONS = [
@@ -39,6 +41,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/approval-limit/refuse"): {"approval_id": "0" * 32},
     ("POST", "/templates"): {"name": "x", "channel": "email", **SAID},
     ("PUT", "/templates/{id}"): SAID,
+    ("POST", "/images"): {"data": base64.b64encode(png()).decode()},
     ("POST", "/notifiers"): {"name": "theirs", "timezone": "UTC"},
     ("POST", "/programs"): {"name": "course", "steps": [{"template_id": "0" * 26, "offset_days": 1}]},
     ("PUT", "/programs/{program}"): {"steps": [{"template_id": "0" * 26, "offset_days": 1}]},
@@ -90,6 +93,7 @@ class Owned:
     window: str
     mail: str
     hook: str
+    image: str
 
     def urls(self, path: str) -> list[str]:
         """Return a path with what the account has."""
@@ -100,9 +104,11 @@ class Owned:
             path.replace("{mail_id}", self.mail).replace("{hook_id}", self.hook).replace("{domain}", "my.example.org")
         )
         kind = path.split("/")[1]
-        names = {"campaigns": [self.campaign, self.sent], "templates": [self.template]}.get(
-            kind, [self.job, self.sent_job]
-        )
+        names = {
+            "campaigns": [self.campaign, self.sent],
+            "templates": [self.template],
+            "images": [self.image],
+        }.get(kind, [self.job, self.sent_job])
         return [path.replace("{id}", name) for name in (names if "{id}" in path else names[:1])]
 
 
@@ -121,7 +127,8 @@ def owned(calm: Api) -> Owned:
     window = calm.call("POST", "/events", BODIES["POST", "/events"]).json["items"][0]["window_id"]
     mail = calm.call("POST", "/mails/uploads", ENVELOPE).json["mail_id"]
     hook = calm.call("POST", "/hooks", BODIES["POST", "/hooks"]).json["id"]
-    return Owned(job, template, campaign, upload, sent, calm.sent(sent), window, mail, hook)
+    image = calm.call("POST", "/images", {"data": base64.b64encode(png(7, 7)).decode()}).json["id"]
+    return Owned(job, template, campaign, upload, sent, calm.sent(sent), window, mail, hook, image)
 
 
 @pytest.fixture(scope="module")

@@ -158,6 +158,11 @@ def _template(act: Act) -> Prepared:
     return deed
 
 
+def _image(api: Api) -> Deed:
+    name = api.call("POST", "/images", BODIES["POST", "/images"]).json["id"]
+    return Deed(Act.IMAGE_DELETED, name, {"id": name})
+
+
 def _window(act: Act) -> Prepared:
     def deed(api: Api) -> Deed:
         _policy(act)(api)
@@ -287,6 +292,8 @@ DEEDS: Final[Mapping[str, Prepared]] = {
     "createTemplate": _new(Act.TEMPLATE_CREATED),
     "putTemplate": _template(Act.TEMPLATE_CHANGED),
     "deleteTemplate": _template(Act.TEMPLATE_DELETED),
+    "createImage": _new(Act.IMAGE_ADDED),
+    "deleteImage": _image,
     "overrideBatchBounceGuard": _job(Act.BATCH_GUARD_OVERRIDDEN),
     **dict.fromkeys(("stopJob", "stopBatch"), _job(Act.JOB_STOPPED, stopped=False)),
     **dict.fromkeys(("retryJob", "retryBatch"), _job(Act.JOB_RETRIED)),

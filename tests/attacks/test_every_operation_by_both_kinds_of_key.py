@@ -4,6 +4,7 @@ Then: a test key read suppressions, templates, stats and the audit log of live k
 operation that is not in the table fails until it is decided what the two kinds of key see of each other there.
 """
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from tests.api.conftest import Api, build_api
 from tests.api.team import team_key
 from tests.api.test_apart import BODIES
 from tests.fakes.clock import FakeClock
+from tests.fakes.image_files import png
 
 DOCUMENT: Final = json.loads(FILE.read_text(encoding="utf-8"))
 OPERATIONS: Final = {
@@ -95,6 +97,8 @@ TABLE: Final[Mapping[str, Kind]] = {
     "listApprovals": Kind.OWN,
     **dict.fromkeys(("getApprovalLimit", "putApprovalLimit"), Kind.ACCOUNT),
     **dict.fromkeys(("approveApprovalLimit", "refuseApprovalLimit"), Kind.ACCOUNT),
+    **dict.fromkeys(("createImage", "listImages"), Kind.OWN),
+    "deleteImage": Kind.NAMED,
     **dict.fromkeys(("getTemplate", "listTemplateVersions", "putTemplate", "deleteTemplate"), Kind.NAMED),
 }
 REFUSED: Final = {"createNotifier": 409, "createProgram": 422}
@@ -193,7 +197,9 @@ def made(api: Api, key: str, address: str) -> Things:
     window = api.call("POST", "/events", {**body, "recipients": [address]}, key=key).json["items"][0]["window_id"]
     hook = api.call("POST", "/hooks/listen", {}, key=key).json["id"]
     names = {"batches": (job, waiting), "jobs": (job, of_list), "schedules": (waiting,)}
-    names |= {"campaigns": (campaign, sent), "templates": (template,)}
+    picture = {"data": base64.b64encode(png(2, sum(address.encode()))).decode()}
+    image = api.call("POST", "/images", picture, key=key).json["id"]
+    names |= {"campaigns": (campaign, sent), "templates": (template,), "images": (image,)}
     return Things(names, upload, address, notifier, window, mail, hook)
 
 

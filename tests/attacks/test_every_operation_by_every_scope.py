@@ -30,6 +30,7 @@ AREAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("listUnsubscribesAsSendGrid", "deleteUnsubscribeAsSendGrid"), "suppressions"),
     **dict.fromkeys(("createTemplate", "listTemplates", "getTemplate", "listTemplateVersions"), "templates"),
     **dict.fromkeys(("putTemplate", "deleteTemplate"), "templates"),
+    **dict.fromkeys(("createImage", "listImages", "deleteImage"), "templates"),
     **dict.fromkeys(("createProgram", "listPrograms", "getProgram", "putProgram", "deleteProgram"), "templates"),
     **dict.fromkeys(("listCampaigns", "getCampaign", "previewCampaign"), "approve"),
     **dict.fromkeys(("sendCampaign", "stopCampaign", "overrideBounceGuard"), "approve"),

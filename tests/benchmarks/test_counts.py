@@ -12,8 +12,10 @@ from benchmarks.rig.mail import recipients
 from benchmarks.rig.scenarios import batch, campaign, lane_of, rate_of, warm, words
 from benchmarks.rig.world import REGION, TABLES, World, world
 from cli.checks import account
+from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.accounts.accounts import Accounts
 from shared.contracts import ProviderEvent
+from shared.domain.ids import is_unlisted
 from shared.domain.jobs import runs
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.ledger import Ledger
@@ -21,7 +23,7 @@ from shared.domain.jobs.states import Cell, JobState
 from shared.domain.notices.notice import NoticeChange, Phase
 from tests.domain.notices.examples import NOW, notice
 
-SINGLE_POST = (4.0, 6)
+SINGLE_POST = (3.0, 6)
 """Write units and calls of the API for a batch of one, by a function that knows key and account."""
 
 
@@ -44,6 +46,20 @@ def test_a_batch_of_one_is_logged_by_few_calls_and_keeps_its_content_in_its_chun
         assert content is not None
         assert len(content.html) == 500
         assert list(w.deployment.records.open_jobs(["shared#RUN#" + str(i) for i in range(16)])) == []
+
+
+def test_a_small_job_is_in_the_index_until_the_sweeper_walks_it() -> None:
+    """A process of the API learns it from the sweeper's note."""
+    with world(rate=1000) as w:
+        slots = ["shared#RUN#" + str(i) for i in range(16)]
+        client = boto3.Session(region_name=REGION).client("dynamodb")
+        client.delete_item(TableName=TABLES.records, Key=keys.unlisting())
+        first = w.post(recipients(1), 500)
+        assert [x.job for x in w.deployment.records.open_jobs(slots)] == [first]
+        client.put_item(TableName=TABLES.records, Item=keys.unlisting())
+        second = w.post(recipients(1), 500)
+        assert [x.job for x in w.deployment.records.open_jobs(slots)] == [first]
+        assert is_unlisted(second)
 
 
 @pytest.mark.slow

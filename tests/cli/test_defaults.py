@@ -2,6 +2,7 @@
 
 import json
 import os
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -28,6 +29,7 @@ from tests.cli.operators import OperatorsFunction
 from tests.cli.real import RealApi
 from tests.cli.tree import commands
 from tests.fakes.clock import FakeClock as EngineClock
+from tests.fakes.image_files import png
 from tests.fakes.people import MEMBER_VERBS, member_words, people_of
 
 REGION: Final = "us-east-1"
@@ -36,9 +38,12 @@ NOTICE: Final = (
     "m1", "--first-name", "Ann", "--phone", "+61491570006", "--template", "t",
     "--method", "SMS", "--date", "2026-12-01",
 )  # fmt: skip
-ELSEWHERE: Final = {*(("local", x) for x in ("up", "down", "status", "fail")), ("relay",), ("hook", "listen")}
-"""Commands that need a local cloud, or run until they are stopped: `tests/deployed`, `tests/cli/relay` and
-`test_local_failing` run them."""
+ELSEWHERE: Final = {
+    *(("local", x) for x in ("up", "down", "status", "fail")),
+    *(("relay",), ("hook", "listen"), ("account", "arrive")),
+}
+"""Commands that need a local cloud, run until they are stopped, or need another stage: `tests/deployed`,
+`tests/cli/relay`, `test_local_failing` and `test_moving_cells` run them."""
 
 
 class Case:
@@ -103,6 +108,17 @@ class Case:
         found: str = self.api.call("POST", "/templates", {"name": "x", "channel": "sms", "body": "Hi"}).json[
             "template_id"
         ]
+        return found
+
+    def picture(self) -> str:
+        """Return the name of a file with a picture."""
+        (self.folder / "logo.png").write_bytes(png())
+        return "logo.png"
+
+    def image(self) -> str:
+        """Return the id of a picture."""
+        body = {"data": b64encode(png()).decode()}
+        found: str = self.api.call("POST", "/images", body).json["id"]
         return found
 
     def program(self) -> str:
@@ -220,6 +236,10 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("doctor",): lambda _: (),
     ("account", "move"): lambda _: (),
     ("rehash",): lambda _: ("--look",),
+    ("restore", "plan"): lambda _: (),
+    ("restore", "copy"): lambda c: (f"ops={c.api.tables.homes.audit}", "--yes"),
+    ("restore", "review"): lambda _: (),
+    ("restore", "release"): lambda _: ("--all", "--yes"),
     ("credential", "split"): lambda _: (),
     ("batch", "send"): lambda _: ("batch.json", "--yes"),
     ("batch", "list"): lambda c: c.there(c.batch()),
@@ -278,6 +298,9 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("template", "preview"): lambda c: (c.template(), "--value", "name=Ann"),
     ("template", "test"): lambda c: (c.template(), "me@example.com", "--value", "name=Ann"),
     ("template", "delete"): lambda c: (c.template(),),
+    ("image", "add"): lambda c: (c.picture(),),
+    ("image", "list"): lambda c: c.there(c.image()),
+    ("image", "delete"): lambda c: (c.image(),),
     ("program", "put"): lambda c: ("course", "--step", f"{c.text()}+28@9-12/SMS"),
     ("program", "list"): lambda c: c.there(c.program()),
     ("program", "show"): lambda c: (c.program(),),
@@ -312,10 +335,12 @@ COMMANDS: Final[dict[tuple[str, ...], Words]] = {
     ("account", "create"): lambda _: ("Acme",),
     ("account", "delete"): lambda c: (c.account, "--after", "7d"),
     ("account", "list"): lambda _: (),
+    ("account", "depart"): lambda c: (c.account, "--cancel"),
     ("account", "suspend"): lambda c: (c.account,),
     ("account", "unsuspend"): lambda c: (c.account,),
     ("account", "approval"): lambda c: (c.account, "--every"),
     ("account", "region"): lambda c: (c.account, "DE"),
+    ("account", "images"): lambda c: (c.account,),
     ("account", "search"): lambda c: (c.account, "off"),
     ("account", "limit"): lambda c: (c.account,),
     ("account", "quiet-hours"): lambda c: (c.account, "sms", "21:00-08:00 Europe/Paris"),

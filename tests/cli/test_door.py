@@ -11,7 +11,7 @@ import pytest
 from functions.operate.handler import respond
 from functions.operate.operations import ROUTES
 from functions.operate.services import OperateServices
-from infra.functions.operators import POLICIES
+from infra.functions.operators import POLICIES, RESTORER
 from infra.local.paths import ROOT
 from shared.adapters.dynamo.audit import DynamoJournal
 from shared.adapters.dynamo.client import Dynamo
@@ -127,4 +127,4 @@ def test_the_page_for_operators_has_each_route_and_each_policy() -> None:
     page = (ROOT / "docs" / "operations.md").read_text("utf-8")
     named = set(re.findall(r"`((?:GET|POST|PUT|DELETE) /operate/[\w/{}-]+)`", page))
     assert named == {f"{route.method} {route.path}" for route in ROUTES}
-    assert set(re.findall(r"`(\w+)Policy`", page)) == set(POLICIES)
+    assert set(re.findall(r"`(\w+)Policy`", page)) == {*POLICIES, RESTORER}

@@ -26,7 +26,7 @@ def found(n: int, state: str, **more: Any) -> dict[str, Any]:
 
 
 def page(*items: dict[str, Any], cursor: str | None = None) -> Answer:
-    return Answer({"items": list(items), "next_cursor": cursor})
+    return Answer({"items": list(items), "next_cursor": cursor, "searched_to": None})
 
 
 def test_messages_to_a_person_are_a_table_with_what_refers_to_them(run: Run, api: FakeApi) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from cli.groups import HELP, TITLES
 from cli.main import COMMANDS, app
+from tests.cli.fakes import Answer, FakeApi
 from tests.cli.tree import root
 
 HEAVY: Final = {"boto3", "botocore", "pydantic", "pydantic_core", "urllib3", "http", "shared.ports", "xml", "asyncio"}
@@ -49,6 +50,15 @@ def test_a_command_loads_no_command_of_another_kind() -> None:
     found = loaded("batch", "list", "--help")
     assert "cli.sending.batches" in found
     assert below(found, OTHERS | {"boto3", "botocore"}) == set()
+
+
+@pytest.mark.slow
+def test_a_list_of_batches_loads_no_more_than_it_shows(api: FakeApi) -> None:
+    api.answers(Answer({"items": [], "next_cursor": None}))
+    found = loaded("batch", "list")
+    assert [(x.method, x.path) for x in api.asked] == [("GET", "/batches?limit=1000")]
+    unneeded = {"rich", "shared.ports", "shared.engine", "shared.domain.campaigns", "boto3", "botocore", "asyncio"}
+    assert below(found, unneeded) == set()
 
 
 def test_the_help_says_of_each_command_what_its_own_help_says_first() -> None:

@@ -1,5 +1,6 @@
 """The console over moto, beside an API, and a browser without pages, which keeps cookies."""
 
+import base64
 import html
 import re
 from collections.abc import Mapping
@@ -121,6 +122,23 @@ class Console:
         assert found is not None
         return self.ask("POST", path, form={"csrf": html.unescape(found[1]), **fields})
 
+    def upload(self, file: bytes, *, headers: Mapping[str, str] | None = None, **fields: str) -> Reply:
+        """Add a picture by its page's form, as a browser posts it."""
+        token = re.search(r'name="csrf" value="([^"]+)"', self.get(f"/{self.account}/images").text)
+        values = {"csrf": html.unescape(token[1]) if token else "", **fields}
+        parts = [f'name="{name}"\r\n\r\n{value}'.encode() for name, value in values.items()]
+        parts.append(b'name="file"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n' + file)
+        body = b"".join(b"--edge\r\nContent-Disposition: form-data; " + x + b"\r\n" for x in parts) + b"--edge--\r\n"
+        return self.send(f"/{self.account}/images", body, 'multipart/form-data; boundary="edge"', headers)
+
+    def send(self, path: str, body: bytes, kind: str, headers: Mapping[str, str] | None = None) -> Reply:
+        """Post bytes of some type, with the browser's cookies."""
+        asked = event("POST", f"/console{path}", headers={"content-type": kind, **(headers or {})})
+        asked |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
+        asked["cookies"] = [f"{name}={value}" for name, value in self.cookies.items()]
+        got = respond(asked, "request-1", lambda: self.services)
+        return Reply(got["statusCode"], {k.lower(): v for k, v in got["headers"].items()}, got["body"])
+
     def begin(self, back: str = "") -> str:
         """Be sent to the provider; return the state that it repeats."""
         got = self.get(f"/begin?{urlencode({'back': back})}")
@@ -220,6 +238,7 @@ def build_console(client: Any, clock: FakeClock) -> Console:
         links=of.links,
         limits=sign_in_limits(functions, table, clock, lambda: KEYS),
         reads=ThreadPoolExecutor(4),
+        pictures=of.pictures,
         campaigns=lambda: CampaignService(
             campaigns=of.campaigns(),
             intake=of.intake,

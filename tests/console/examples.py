@@ -19,6 +19,7 @@ from functions.console.pages.campaigns.samples import LETTER
 from functions.console.screen import PageRoute
 from functions.console.screens import ROUTES
 from shared.contracts import CredentialQuota, Per, ProviderEvent, Warmup
+from shared.domain.audit import SYSTEM
 from shared.domain.campaigns.approval import ApprovalLimit, Who
 from shared.domain.hooks.delivery import DeliveryState
 from shared.domain.jobs.outcomes import Rejected
@@ -31,6 +32,7 @@ from tests.console.campaigns import made, saved, sent, stored, with_list
 from tests.console.console import Console, build_console
 from tests.console.team import GUEST, TeamThings, teamed
 from tests.fakes.clock import FakeClock
+from tests.fakes.image_files import png
 
 NO_PAGES: Final = frozenset(
     {"file", "begin a sign-in", "end a sign-in"}
@@ -108,6 +110,12 @@ class Example:
     @property
     def account(self) -> str:
         return self.console.account
+
+    @property
+    def image(self) -> str:
+        """The id of the picture."""
+        (found,) = self.console.services.pictures().pictures.all(self.account)
+        return found.id
 
     @property
     def member(self) -> str:
@@ -193,7 +201,7 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
     assert console.post(f"/{console.account}/senders/add", domain="news.example.net").status == 303
     moved = next(line.message for line in _lines(console, sent) if len(line.attempts) > 1)
     hook, delivery = _hooked(console)
-    return Example(
+    found = Example(
         console,
         sent,
         moved,
@@ -210,6 +218,9 @@ def build_example(client: Any, days: Sequence[int] = DAYS) -> Example:
         posted,
         api.accepted(subject="Season's greetings", scheduled_at="2026-12-24T08:00:00Z"),
     )
+    logo = png(640, 240, colour=b"\x0f\x76\x6e")
+    assert console.services.pictures().add(console.account, logo, "The logo of The Daily Planet", by=SYSTEM)
+    return found
 
 
 def _hooked(console: Console) -> tuple[str, str]:
@@ -377,6 +388,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     ),
     "change a campaign": lambda x: (f"{x.account}/campaigns/{x.campaign}/edit",),
     "ask to delete a campaign": lambda x: (f"{x.account}/campaigns/{x.draft}/delete",),
+    "choose the row and column of a list": lambda x: (f"{x.account}/campaigns/{x.campaign}/header",),
     "ask to withdraw a list": lambda x: (f"{x.account}/campaigns/{x.campaign}/withdraw",),
     "approvals": lambda x: (f"{x.account}/approvals", f"{x.account}/approvals?state=lapsed"),
     "ask to approve a list": lambda x: (f"{x.account}/campaigns/{x.asked}/approve",),
@@ -389,6 +401,7 @@ EXAMPLES: Final[Mapping[str, Addresses]] = {
     "versions compared": lambda x: (f"{x.account}/templates/{x.template}/compare",),
     "change a template": lambda x: (f"{x.account}/templates/{x.template}/edit",),
     "ask to delete a template": lambda x: (f"{x.account}/templates/{x.template}/delete",),
+    "ask to delete an image": lambda x: (f"{x.account}/images/{x.image}/delete",),
     "members": lambda x: (f"{x.account}/members", f"{x.account}/members?role=viewer"),
     "ask to change a member's role": lambda x: (f"{x.account}/members/role?user={quote(x.member)}&role=admin",),
     "ask to remove a member": lambda x: (f"{x.account}/members/remove?user={quote(x.member)}",),

@@ -9,6 +9,8 @@ from typing import Any
 from wsgiref.simple_server import make_server
 
 from functions.console.handler import respond
+from functions.pictures.serve import serve as serve_picture
+from functions.pictures.services import KeptPictures
 from shared.web.sessions import COOKIE
 from tests.api.conftest import event
 from tests.api.site import PREFIX, Quiet, Threaded
@@ -18,21 +20,25 @@ from tests.fakes.browser import Browser
 
 @contextmanager
 def site(console: Console) -> Iterator[str]:
-    """Serve the console below a path, as the local cloud does; yields the console's address."""
+    """Serve the console and its pictures below a path, as the local cloud does; yields the console's address."""
     lock = threading.Lock()
 
     def serve(environ: dict[str, Any], start: Callable[[str, list[tuple[str, str]]], object]) -> Iterable[bytes]:
-        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)).decode()
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         names = {"content-type": "CONTENT_TYPE", "cookie": "HTTP_COOKIE", "hx-request": "HTTP_HX_REQUEST"}
-        names |= {"accept-encoding": "HTTP_ACCEPT_ENCODING", "referer": "HTTP_REFERER"}
+        names |= {"accept-encoding": "HTTP_ACCEPT_ENCODING", "referer": "HTTP_REFERER", "accept": "HTTP_ACCEPT"}
         headers = {name: environ[key] for name, key in names.items() if environ.get(key)}
         path = environ["PATH_INFO"].removeprefix(PREFIX)
-        asked = event(environ["REQUEST_METHOD"], path, body=body, headers=headers, query=environ["QUERY_STRING"])
+        asked = event(environ["REQUEST_METHOD"], path, headers=headers, query=environ["QUERY_STRING"])
+        asked |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
         with lock:
-            got = respond(asked, "request-1", lambda: console.services)
+            if path.startswith("/images/"):
+                got = serve_picture(asked, KeptPictures(console.api.lists.files))
+            else:
+                got = respond(asked, "request-1", lambda: console.services)
         cookies = [("Set-Cookie", cookie) for cookie in got.get("cookies", ())]
         start(f"{got['statusCode']} X", [*got["headers"].items(), *cookies])
-        return [base64.b64decode(got["body"]) if got["isBase64Encoded"] else got["body"].encode()]
+        return [base64.b64decode(got["body"]) if got.get("isBase64Encoded") else got["body"].encode()]
 
     with make_server("127.0.0.1", 0, serve, server_class=Threaded, handler_class=Quiet) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

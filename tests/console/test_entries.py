@@ -30,6 +30,7 @@ from tests.console.console import Console
 from tests.console.test_hooks import URL
 from tests.console.test_hooks import made as hooked
 from tests.console.test_queues import collected, handed_over
+from tests.fakes.image_files import png
 
 OLGA: Final = Identity("github", "3", "Olga")
 KIRA: Final = Identity("github", "4", "Kira")
@@ -45,6 +46,7 @@ NO_ENTRY: Final = {
     "create an account": "its form is sealed for its visitor: test_manage.py has the entry",
     "rotate a key": "its form is sealed for its visitor: test_buttons.py has the entry",
     "redrive a queue": "it has one entry for its begin, and one for its end",
+    "add an image": "its form has a file: test_images.py has the entry",
     "begin an upload": "it gives a place for a file; the list has its entry when its file is there",
 }
 """Names of routes that leave no entry, or several → why."""
@@ -94,6 +96,16 @@ def _uploaded(console: Console) -> Deed:
     return Deed(f"campaigns/{name}/uploads/{place['upload']}/complete", Act.LIST_ADDED, name)
 
 
+def _read_again(console: Console) -> Deed:
+    name = with_list(console)
+    return Deed(f"campaigns/{name}/header", Act.LIST_ADDED, name, {"row": "1", "column": "recipient"})
+
+
+def _used(console: Console) -> Deed:
+    other, name = with_list(console), made(console)
+    return Deed(f"campaigns/{name}/list-of", Act.LIST_ADDED, name, {"list_of": other})
+
+
 def _withdrawn(console: Console) -> Deed:
     name = with_list(console)
     form = fields(console.shown(f"/campaigns/{name}/withdraw"))
@@ -116,6 +128,12 @@ def _template_deleted(console: Console) -> Deed:
     name = stored(console)
     form = fields(console.shown(f"/templates/{name}/delete"))
     return Deed(f"templates/{name}/delete", Act.TEMPLATE_DELETED, name, form)
+
+
+def _image_deleted(console: Console) -> Deed:
+    assert console.upload(png()).status == 303
+    (found,) = console.services.pictures().pictures.all(console.account)
+    return Deed(f"images/{found.id}/delete", Act.IMAGE_DELETED, found.id)
 
 
 def _stopped(console: Console) -> Deed:
@@ -314,6 +332,8 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
     "take the sample list": _campaign(Act.LIST_ADDED, "sample"),
     "take a pasted list": _campaign(Act.LIST_ADDED, "paste", {"rows": "recipient\r\na@example.org\r\n"}),
     "withdraw a list": _withdrawn,
+    "read a list by a row and column": _read_again,
+    "use the list of a campaign": _used,
     "send a campaign": _sent,
     "send now": _moved("now"),
     "send at another time": _moved("time"),
@@ -325,6 +345,7 @@ DEEDS: Final[Mapping[str, Callable[[Console], Deed]]] = {
     "store a template": lambda _: Deed("templates/new", Act.TEMPLATE_CREATED, form=SAID),
     "store a version": _version,
     "delete a template": _template_deleted,
+    "delete an image": _image_deleted,
     "stop": _stopped,
     "resume": _resumed,
     "retry": _retried,

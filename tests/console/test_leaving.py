@@ -76,6 +76,8 @@ def _bucket(console: Console) -> Any:
     s3 = boto3.client("s3", region_name="us-east-1")
     s3.create_bucket(Bucket=BUCKET)
     s3.put_object(Bucket=BUCKET, Key=f"uploads/{console.account}/c/u", Body=b"recipient\r\n")
+    s3.put_object(Bucket=BUCKET, Key=f"images/{console.account}/a.png", Body=b"x")
+    s3.put_object(Bucket=BUCKET, Key="images/acc_000000000000/a.png", Body=b"x")
     s3.put_object(Bucket=BUCKET, Key="uploads/acc_000000000000/c/u", Body=b"recipient\r\n")
     services = console.buttons.services
     services.env = {**services.env, contracts.ENV_BUCKET: BUCKET}
@@ -166,7 +168,7 @@ def test_an_account_is_deleted_with_all_that_stays_by_itself_and_no_other(
     left = {x for x in of_account(console, account) if "#AUDIT" not in x and "#WAKE" not in x and "#DOMAINS" not in x}
     assert left == {f"A#{account} CONTROL", f"A#{account} PROFILE"}, "the second, for a rollback, without its name"
     assert of_account(console, other) == theirs
-    assert files(s3) == ["uploads/acc_000000000000/c/u"]
+    assert files(s3) == ["images/acc_000000000000/a.png", "uploads/acc_000000000000/c/u"]
     assert [x.id for x in accounts.list_accounts()] == [other]
     assert [x.id for x in accounts.list_keys(other)] == [kept.id]
     found = accounts.get(account)
@@ -194,4 +196,4 @@ def test_a_deletion_that_has_begun_is_not_cancelled_and_continues(
     assert call(console, "plan", account=account, at=int(clock.now() * 1000) + DAY * 1000)[0] == 422
     assert console.services.accounts.suspended(account)
     assert deleted(console, account)[-1]["step"] == ""
-    assert files(bucket) == ["uploads/acc_000000000000/c/u"]
+    assert files(bucket) == ["images/acc_000000000000/a.png", "uploads/acc_000000000000/c/u"]

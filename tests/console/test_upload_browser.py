@@ -56,6 +56,32 @@ def test_an_encoding_is_asked_about_before_anything_is_uploaded(
         browser.reads(".state", f"{accepted} messages to send")
 
 
+def test_the_recipients_column_is_typed_or_chosen_after_the_upload(
+    console: Console, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    data = b"Members\r\n\r\nKontakt,name,Ersatz\r\nann@example.org,Ann,ann@work.example\r\n"
+    with opened(console, monkeypatch) as (browser, account, files):
+        campaign = made(console)
+        go(browser, f"{account}/campaigns/{campaign}")
+        type_into(browser, "#column", "Kontakt")
+        type_into(browser, "#file", given(tmp_path, data))
+        browser.reads(".state", "The list is being read")
+        console.api.lists.read()
+        browser.reads(".state", "1 message to send")
+        put = set(files.files.items)
+        go(browser, f"{account}/campaigns/{campaign}/header")
+        assert browser.script("return document.querySelector('#row').value") == "3"
+        assert browser.script("return document.querySelector('#column').value") == "Kontakt"
+        assert_fits(browser, "header")
+        browser.script("document.querySelector('#column').value = 'Ersatz'")
+        browser.click("form[action$='/header'] button.primary")
+        browser.reads(".state", "The list is being read")
+        console.api.lists.read()
+        browser.reads(".state", "1 message to send")
+        assert "Recipients are in “Ersatz”" in browser.text("main")
+        assert not [name for name in set(files.files.items) - put if ".marks/" not in name], "nothing was uploaded"
+
+
 def test_another_code_page_is_chosen_by_its_example(
     console: Console, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

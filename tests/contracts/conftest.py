@@ -44,7 +44,9 @@ class Parts:
     """Whether jobs of one chunk are small ones."""
 
     def __init__(self, clock: FakeClock, sizes: Sequence[int] = (3,), **changes: Any) -> None:
-        name = small_id(new_id(clock.ms)) if self.small and len(sizes) == 1 else new_id(clock.ms)
+        name = new_id(clock.ms)
+        if self.small and len(sizes) == 1:
+            name = small_id(name, listed="campaign" in changes)
         ttl = clock.ms // 1000 + 1000
         self.chunks = [
             Chunk(name, i, tuple(Recipient(f"r{i}.{j}@example.com", f"r{i}.{j}@example.com") for j in range(n)), ttl)

@@ -18,6 +18,7 @@ from tests.deployed import (
     digest_flood,
     hook_arrival,
     hook_kills,
+    losses,
     mail_kills,
     quarter,
     senders,
@@ -97,6 +98,13 @@ SCENARIOS: Final = {
         seconds=900,
     ),
     "kills": Scenario(senders.run, {"kills": 20}),
+    "losses": Scenario(
+        losses.run,
+        {"messages": 4_000, "losses": 4},
+        {"messages": 200, "losses": 1, "seed": 12},
+        promises=(1, 3),
+        happens=("senders", "items lost", "items put back", "unknown", "held"),
+    ),
     "mails": Scenario(
         mail_kills.run,
         {"mails": 300, "kills": 6},

@@ -30,6 +30,9 @@ UNTYPED: Final = {
     "posthaste campaign list --json | jq ": "jq is no package of this repository",
     ".venv/bin/pytest -q tests/providers -k example\n": "the reader writes the provider that it tests",
     "curl -s https://api.github.com/": "it asks GitHub",
+    "posthaste restore copy ": "tests/deployed/losses.py runs it, with copies that it makes",
+    "# in the old cell\nposthaste account depart ": "tests/cli/test_moving_cells.py moves an account",
+    "posthaste account depart ACCOUNT account.jsonl --again": "the same",
     "npx cdk deploy --app ": "tests/infra/test_router.py reads the settings that it gives",
     "aws sts get-session-token ": "it needs a person's second factor",
 }

@@ -16,6 +16,7 @@ from shared.domain.accounts import id_of_key, key_digest
 from simulator.client import ControlClient
 from tests.deployed.api import LOOK_SECONDS, Api
 from tests.deployed.inside import Inside
+from tests.fakes.image_files import png
 
 SOON: Final = 60
 LANE: Final = "sendgrid-main"
@@ -71,6 +72,7 @@ class Props:
             **dict.fromkeys(("deleteSchedule", "rescheduleJob", "rescheduleBatch"), self._scheduled),
             "rescheduleCampaign": self._scheduled_campaign,
             **dict.fromkeys(("deleteTemplate", "getTemplate", "putTemplate", "listTemplateVersions"), self._template),
+            "deleteImage": self._image,
             **dict.fromkeys(("createProgram", "putMessages"), self._course),
             **dict.fromkeys(("getProgram", "putProgram", "deleteProgram"), self._program),
             "postEvents": self._policy,
@@ -118,6 +120,10 @@ class Props:
 
     def _job(self) -> Values:
         return {given.JOB: self._finished}
+
+    def _image(self) -> Values:
+        data = png(2, 3, colour=self._new().encode()[-3:])
+        return {given.IMAGE: self._made("POST", "/images", {"data": base64.b64encode(data).decode()})["id"]}
 
     def _scheduled(self) -> Values:
         later = (datetime.now(UTC) + timedelta(hours=2)).isoformat()

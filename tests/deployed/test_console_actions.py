@@ -81,6 +81,11 @@ def test_a_campaign_and_its_list(member: Member) -> None:
     member.does(f"{there}/paste", there, rows=ROWS)
     assert wait_for(lambda: "1 message to send" in member.shown(there), PATIENCE), "the list is not read"
     assert "nobody" in member.shown(f"{there}/problems.csv")
+    other = member.does("campaigns/new", "campaigns/new", **SAID, credential=LANE)
+    member.does(f"campaigns/{other}/list-of", f"campaigns/{other}", list_of=name)
+    assert wait_for(lambda: "1 message to send" in member.shown(f"campaigns/{other}"), PATIENCE), "not read again"
+    member.does(f"{there}/header", f"{there}/header", row="1", column="recipient")
+    assert wait_for(lambda: "1 message to send" in member.shown(there), PATIENCE), "not read by its row"
     member.does(f"{there}/withdraw", f"{there}/withdraw")
     member.does(f"{there}/delete", f"{there}/delete")
 

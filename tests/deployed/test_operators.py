@@ -2,6 +2,8 @@
 
 import base64
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -19,7 +21,7 @@ from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo
 from shared.adapters.dynamo.recipients import suppressions
 from shared.adapters.dynamo.recipients.stored_names import read_state
-from shared.contracts import ENV_RECORDS_TABLE, prefix, secret_name, webhook_secret_name
+from shared.contracts import COPY_ENDING, ENV_AUDIT_TABLE, ENV_RECORDS_TABLE, prefix, secret_name, webhook_secret_name
 from shared.domain.exports import header, rows
 from shared.domain.recipients.address_names import MOVE_MS, generation_of
 from shared.domain.recipients.addresses import address_hash
@@ -315,3 +317,48 @@ def _reads_nothing(inside: Inside, environment: dict[str, str], outputs: dict[st
         )
         with pytest.raises(ClientError, match="not authorized"):
             getattr(client, method)(**asked)
+
+
+def test_a_restorer_brings_a_table_back_and_deletes_nothing(
+    operator: Any, call: Call, inside: Inside, aws: Aws, tag: str
+) -> None:
+    restorer, viewer, everyone = operator("Restorer"), operator("Viewer"), operator("Operator")
+    audit = inside.deployment.environment[ENV_AUDIT_TABLE]
+    copy = f"{audit}{COPY_ENDING}{tag}"
+    client = aws("dynamodb")
+    client.restore_table_to_point_in_time(SourceTableName=audit, TargetTableName=copy, UseLatestRestorableTime=True)
+    lost = client.scan(TableName=audit, Limit=1)["Items"][0]
+    key = {name: lost[name] for name in ("pk", "sk")}
+    client.delete_item(TableName=audit, Key=key)
+
+    def restore(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+        tables = {**inside.deployment.environment, **emulator.client_environment(inside.port), **environment}
+        command = [str(Path(sys.executable).parent / "posthaste"), "restore", *words]
+        return subprocess.run(
+            command,
+            env={**emulator.tool_environment(inside.port), **tables},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    assert restore(viewer, "review").returncode == NOT_AUTHORISED
+    assert "Item" not in client.get_item(TableName=audit, Key=key)
+    plan = restore(restorer, "plan")
+    assert (plan.returncode, audit in plan.stdout) == (0, True), plan.stderr
+    done = restore(restorer, "copy", f"audit={copy}", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert client.get_item(TableName=audit, Key=key)["Item"] == lost
+    assert restore(restorer, "review").returncode == 0
+    assert call(everyone, "resume", "--all", "--yes")[0] == 0
+    mine = boto3.client(
+        "dynamodb",
+        aws_access_key_id=restorer["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=restorer["AWS_SECRET_ACCESS_KEY"],
+        region_name=emulator.REGION,
+        endpoint_url=emulator.url(inside.port),
+    )
+    with pytest.raises(ClientError, match="AccessDenied"):
+        mine.delete_item(TableName=audit, Key=key)
+    client.delete_table(TableName=copy)

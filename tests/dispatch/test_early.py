@@ -29,6 +29,7 @@ print(json.dumps([made, "botocore.session" in sys.modules]))
 MADE = {
     "send": {"dynamodb", "secretsmanager"},
     "webhooks": {"secretsmanager", "sqs"},
+    "pictures": set(),
 }
 """Function → clients that its first event needs; of the others, that of DynamoDB."""
 

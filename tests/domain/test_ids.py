@@ -2,7 +2,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.ids import Ref, is_id, made_at, message_id, new_id, parse_message_id
+from shared.domain.ids import (
+    Ref,
+    is_id,
+    is_small,
+    is_unlisted,
+    made_at,
+    message_id,
+    minute_of,
+    new_id,
+    pack_id,
+    parse_message_id,
+    small_id,
+    unpack_id,
+)
 from shared.domain.jobs.job import first_credential
 
 MS = st.integers(0, 2**48 - 1)
@@ -21,6 +34,18 @@ def test_an_id_says_when_it_was_made(ms: int, x: int) -> None:
     assert made_at(new_id(ms, x)) == ms
     with pytest.raises(ValueError, match="not an id"):
         made_at(new_id(ms, x)[1:])
+
+
+@given(MS, st.integers(0, 2**80 - 1), st.booleans())
+def test_a_small_job_s_id_is_an_id_of_its_minute(ms: int, x: int, listed: bool) -> None:  # noqa: FBT001 - drawn
+    name = small_id(new_id(ms, x), listed=listed)
+    assert is_id(name)
+    assert is_small(name)
+    assert is_unlisted(name) != listed
+    assert not is_small(new_id(ms, x))
+    assert (made_at(name), minute_of(name)) == (ms, ms // 60_000)
+    assert unpack_id(pack_id(name)) == name
+    assert Ref.parse(f"{name}-0-0-1") == Ref(name, 0, 0, 1)
 
 
 def test_ids_of_the_same_millisecond_differ() -> None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shared.domain.content.markdown import MAX_CHARACTERS, page
+from shared.domain.content.markdown import MAX_CHARACTERS, made_of, page
 from shared.domain.content.templates import Template, TemplateKind
 
+FITTED = 'style="max-width:100%;height:auto"'
 OURS = {"p", "br", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "a", "img", "em", "strong", "code", "pre", "s"}
 OURS |= {"blockquote", "hr", "table", "thead", "tbody", "tr", "th", "td"}
 
@@ -36,7 +37,7 @@ def body(source: str) -> str:
         ("![a](data:text/html;x)", "<p>![a](data:text/html;x)</p>"),
         ("{{ a_b_c }} {{ _x_ }}", "<p>{{ a_b_c }} {{ _x_ }}</p>"),
         ("[a]({{ url }})", '<p><a href="{{ url }}">a</a></p>'),
-        ("![]({{ url }}?a={{ b }})", '<p><img src="{{ url }}?a={{ b }}" alt="" /></p>'),
+        ("![]({{ url }}?a={{ b }})", f'<p><img {FITTED} src="{{{{ url }}}}?a={{{{ b }}}}" alt="" /></p>'),
         ('{{ a | default: "*b*" }}', '<p>{{ a | default: "*b*" }}</p>'),
         ("a|b\n-|-\n1|{{ x | plain }}", None),
         ("zplaceholder0e {{ x }} zplaceholderz0e", "<p>zplaceholder0e {{ x }} zplaceholderz0e</p>"),
@@ -77,3 +78,14 @@ def test_the_time_is_linear(unit: str) -> None:
     began = time.process_time()
     page(unit * (MAX_CHARACTERS // len(unit)))
     assert time.process_time() - began < 20
+
+
+def test_a_picture_is_no_wider_than_the_mail_and_a_page_of_before_is_known() -> None:
+    source = '![Our shop](https://mail.example.com/images/a/b.png) `<img src="x">`'
+    made = page(source)
+    shown = '<img style="max-width:100%;height:auto" src="https://mail.example.com/images/a/b.png" alt="Our shop" />'
+    assert made.count("<img") == 1
+    assert shown in made
+    assert made_of(source, made)
+    assert made_of(source, made.replace(' style="max-width:100%;height:auto"', ""))
+    assert not made_of(source, made + " ")

@@ -52,3 +52,6 @@ class FakeFiles:
 
     def get(self, name: str) -> bytes | None:
         return self._tap("files.get", lambda: self.items.get(name))
+
+    def remove(self, name: str) -> None:
+        self._tap("files.remove", lambda: self.items.pop(name, None))

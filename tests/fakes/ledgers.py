@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from shared.domain.jobs import ledger as rules
-from shared.domain.jobs.ledger import Ledger
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.domain.jobs.queue import LedgerQueue
 from tests.fakes.faults import Tap
 from tests.fakes.grouped import Grouped
@@ -18,17 +18,22 @@ class FakeLedgers(LedgerQueue):
         items: what is stored.
         lock: held during each step; `FakeRecords` takes it for its transactions.
         listener: told of every ledger as it was written, as a stream would be.
+        left_waiting: told of the job of each lease that leaves something waiting.
     """
 
     def __init__(self, tap: Tap | None = None) -> None:
         self.items: Grouped[tuple[str, int], Ledger] = Grouped(1)
         self.lock = threading.RLock()
         self.listener: Callable[[Ledger], None] = lambda _ledger: None
+        self.left_waiting: Callable[[str], None] = lambda _job: None
         self._tap = tap or Tap()
 
     def store(self, x: Ledger) -> None:
         """Write without a condition; the caller holds the lock."""
+        old = self.items.get((x.job, x.chunk))
         self.items[x.job, x.chunk] = x
+        if old is not None and old.status is LedgerStatus.BUSY and x.status is LedgerStatus.IDLE:
+            self.left_waiting(x.job)
         self.listener(x)
 
     def _read(self, job: str, chunk: int) -> Ledger | None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from shared.adapters.dynamo import indices
 from shared.adapters.dynamo.jobs.transitions import FIRST_LOOK_MS
 from shared.domain.archive import due
+from shared.domain.ids import is_unlisted, minute_of
 from shared.domain.jobs.job import MAIL, NOTICE, Job
 from shared.domain.jobs.look_ups import LOOKS
 from shared.domain.jobs.states import JobState
@@ -23,15 +25,26 @@ class Jobs(dict[str, Job]):
     def __init__(self) -> None:
         super().__init__()
         self._slots: dict[str, dict[str, Job]] = {}
+        self.unlisted: set[str] = set()
+
+    def enlist(self, name: str) -> None:
+        """Put a small job into its partition, if it has not ended."""
+        if name in self.unlisted:
+            self.unlisted.remove(name)
+            self[name] = self[name]
 
     def open(self, slot: str) -> list[Job]:
         """Return the jobs of a partition, oldest first."""
         return sorted(self._slots.get(slot, {}).values(), key=lambda j: (j.created_at, j.id))
 
     def __setitem__(self, name: str, job: Job) -> None:
+        if name not in self and is_unlisted(name) and job.state is JobState.ENQUEUED:
+            self.unlisted.add(name)
+        elif job.state in (JobState.READY, JobState.STOPPED, JobState.LOGGED):
+            self.unlisted.discard(name)
         self._leave(name)
         super().__setitem__(name, job)
-        if job.retry or job.state is not JobState.LOGGED:
+        if name not in self.unlisted and (job.retry or job.state is not JobState.LOGGED):
             self._slots.setdefault(slot_of(job), {})[name] = job
 
     def __delitem__(self, name: str) -> None:
@@ -71,6 +84,20 @@ class FakeOpenIndex(FakeSuppressions):
         for slot in slots:
             there = self._atomic("open_jobs", lambda slot=slot: self._open(slot))  # type: ignore[misc]
             yield from (x for x in there if x.key > after)
+
+    def unlisted(self, minute: int, part: str) -> Iterable[str]:
+        def found() -> list[str]:
+            return sorted(x for x in self.jobs.unlisted if minute_of(x) == minute and x[-2] == part)
+
+        return self._atomic("unlisted", found)
+
+    def enlist(self, job: str) -> None:
+        def put() -> None:
+            if job in self.jobs.unlisted:
+                self.jobs.enlist(job)
+                self.jobs[job] = replace(self.jobs[job], version=self.jobs[job].version + 1)
+
+        self._atomic("enlist", put)
 
     def open_at_once(self, slots: Iterable[str]) -> list[OpenJob] | None:
         return self._atomic("open_at_once", lambda: [entry for slot in slots for entry in self._open(slot)])

@@ -35,6 +35,7 @@ from shared.engine.sweeper.sweep import Sweeper
 from shared.engine.walks import Walk
 from shared.engine.walks.doubts import Asking, Doubts
 from shared.engine.walks.jobs import JobActions, OpenJobs
+from shared.engine.walks.unlisted import UnlistedJobs
 from shared.ports import Clock, Links, Pacer, Resolver, Wire
 from tests.fakes.clock import FakeClock, FakePool
 from tests.fakes.finished import FakeMessages
@@ -80,6 +81,9 @@ class Parts:
     spender: Spender | None = None
     """Counts what accounts spend; of no account unless a test sets it, and reboots."""
 
+    unlists: bool = False
+    """Whether small jobs come into the index of open jobs only once they have waited."""
+
     def __init__(
         self,
         *credentials: Credential,
@@ -91,7 +95,7 @@ class Parts:
     ) -> None:
         declared = credentials or (credential("one"), credential("two"))
         self.clock = clock or FakeClock()
-        self.settings = Settings("test", declared, {"email": tuple(c.id for c in declared)})
+        self.settings = Settings("test", declared, {"email": tuple(c.id for c in declared)}, images=(3, 1))
         self.stores = stores(self.clock)
         self.tap = self.stores.tap
         self.ledgers, self.records, self.pacer = self.stores.ledgers, self.stores.records, self.stores.pacer
@@ -154,6 +158,7 @@ class Parts:
             schedules=self.schedules,
             acceptances=self.stores.acceptances,
             spender=self.spender,
+            unlists=lambda: self.unlists,
         )
         owners = [None, *(c.id for c in self.settings.credentials)]
         slots = [
@@ -200,6 +205,9 @@ class Parts:
         )
         doubts = Doubts(self.records, self.ledgers, self.clock, asking)
         walks = [Walk("jobs", 90, jobs.looks, jobs.ended), *others, Walk("doubts", 10, doubts.looks)]
+        if self.unlists:
+            late = UnlistedJobs(self.records, lambda: None)
+            walks = [Walk("unlisted", 10, late.looks, late.ended), *walks]
         return Sweeper(walks=walks, bookmarks=self.stores.bookmarks, clock=self.clock, pool=FakePool)
 
     def answers(self, credential: str) -> bool:

@@ -27,7 +27,6 @@ from shared.adapters.dynamo.jobs.scheduled import DynamoAgenda
 from shared.adapters.dynamo.searching.search_pages import DynamoSearchPages
 from shared.contracts import INDEX_MINE, INDEX_OPEN, INDEX_OPEN_PROJECTION, MIN_RATE
 from shared.domain.audit import SYSTEM
-from shared.domain.ids import is_small
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.lanes.switches import Switch, Switches
 from shared.domain.recipients.suppressions import Reach
@@ -157,8 +156,7 @@ class MotoStores:
 
     def _updated(self, table: str, key: Any) -> None:
         """Tell the listener of a ledger that was written, as the stream does."""
-        small = key["sk"]["S"] == keys.JOB and is_small(key["pk"]["S"])
-        if small or (table == self.tables.ops and key["sk"]["S"].startswith(keys.LEDGER_PREFIX)):
+        if keys.ledger_place(key) is not None and (table == self.tables.ops or keys.is_job(key)):
             item = self.client.get_item(TableName=table, Key=key, ConsistentRead=True)["Item"]
             self.listener(codec.ledger(item))
 

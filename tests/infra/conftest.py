@@ -39,6 +39,11 @@ DOMAIN = {
     "certificate_arn": "arn:aws:acm:eu-west-1:111122223333:certificate/1234abcd-12ab-34cd-56ef-1234567890ab",
 }
 """A domain of the API's own, as the settings have it."""
+VPC = {
+    "subnet_ids": ["subnet-0a1b2c3d4e5f60001", "subnet-0a1b2c3d4e5f60002"],
+    "security_group_ids": ["sg-0a1b2c3d4e5f60001"],
+}
+"""A network of a customer."""
 EDGE = {
     "certificate_arn": DOMAIN["certificate_arn"].replace("eu-west-1", "us-east-1"),
     "web_acl_arn": "arn:aws:wafv2:us-east-1:111122223333:global/webacl/bank/1234abcd-12ab-34cd-56ef-1234567890ab",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from infra import schema
-from infra.functions.console import CLAIMED, DRAFTED, SUPPRESSED
+from infra.functions.console import CLAIMED, DRAFTED, PICTURED, SUPPRESSED
 from infra.grants import HOOK_CALLED
 from infra.grants import IDENTITIES as IDENTITY_PARTITIONS
 from infra.lint import templates
@@ -228,13 +228,13 @@ def test_the_console_reads_only_lists_contents_and_results_and_no_other_secret(w
 
 def test_the_console_lifts_suppressions_and_deletes_drafts_and_nothing_else(with_console: Template) -> None:
     deleting = [s for s in with_console.statements("console") if "dynamodb:DeleteItem" in s.actions]
-    assert [s.partitions for s in deleting] == [(*SUPPRESSED, *DRAFTED, *CLAIMED), HOOK_CALLED, ()]
+    assert [s.partitions for s in deleting] == [(*SUPPRESSED, *DRAFTED, *CLAIMED, *PICTURED), HOOK_CALLED, ()]
     assert deleting[-1].resources == {f"<{people(with_console)}.Arn>"}
     for reach, name in LISTS.items():
         for ending in (name, f"{name}LOG"):
             assert any(fnmatchcase(f"A#acc_0123456789ab#{ending}", p) for p in SUPPRESSED), reach
     for other in ("A#acc_0123456789ab", "A#acc_0123456789ab#AUDIT", "K#0", "J#0", "A#acc_0123456789ab#STATS"):
-        assert not any(fnmatchcase(other, p) for p in (*SUPPRESSED, *DRAFTED, *CLAIMED))
+        assert not any(fnmatchcase(other, p) for p in (*SUPPRESSED, *DRAFTED, *CLAIMED, *PICTURED))
 
 
 def test_only_the_console_s_pages_may_put_files_from_a_browser(with_console: Template, aws: Template) -> None:

@@ -53,6 +53,13 @@ def test_the_distribution_asks_the_firewall_and_speaks_tls_of_today(distribution
     assert origin["CustomOriginConfig"]["OriginProtocolPolicy"] == "https-only"
 
 
+def test_pictures_are_kept_and_not_what_the_api_says_of_them() -> None:
+    made = Template(json.loads(synthesised(deployment(domain=DOMAIN, edge=EDGE, images={})).read_text("utf-8")))
+    (found,) = made.of("CloudFront::Distribution").values()
+    kept = {x["PathPattern"]: x["CachePolicyId"] for x in found["DistributionConfig"]["CacheBehaviors"]}
+    assert kept == {"/images/*/*": HOUR}
+
+
 def test_nothing_of_an_account_is_kept_and_files_of_the_console_are(distribution: dict[str, Any]) -> None:
     """Without a limit of its own CloudFront keeps errors for ten seconds, those of one client for the next."""
     kept = {"": distribution["DefaultCacheBehavior"]} | {x["PathPattern"]: x for x in distribution["CacheBehaviors"]}

@@ -5,13 +5,15 @@ from typing import Any, Final
 
 import pytest
 
+from infra.building.governance import INTERFACES
 from infra.lint import examples, templates
 from infra.settings import SettingsError, read
 from tests.infra.conftest import SETTINGS, deployment
 from tests.infra.synthesis import synthesised
-from tests.infra.template import Template
+from tests.infra.template import Template, text
 
 EU: Final = examples()["eu"]
+THIRTY: Final = examples()["thirty"]
 TAGGED: Final = ("DynamoDB::Table", "IAM::Role", "Lambda::Function", "S3::Bucket", "SecretsManager::Secret")
 
 pytestmark = pytest.mark.slow
@@ -56,9 +58,43 @@ def test_each_function_is_traced_and_may_write_traces(all_of_eu: list[Template])
             assert statement.resources == {"*"}
 
 
+@pytest.fixture(scope="module")
+def all_of_thirty() -> list[Template]:
+    return [Template(json.loads(x.read_text("utf-8"))) for x in templates(synthesised(read(THIRTY)).parent)]
+
+
+def test_each_function_is_in_the_network_and_its_code_is_checked(all_of_thirty: list[Template]) -> None:
+    vpc = THIRTY["vpc"]
+    rows = [row for template in all_of_thirty for row in template.of("Lambda::Function").values()]
+    assert len(rows) > 30
+    for row in rows:
+        assert row["VpcConfig"] == {
+            "SubnetIds": vpc["subnet_ids"],
+            "SecurityGroupIds": vpc["security_group_ids"],
+            "Ipv6AllowedForDualStack": True,
+        }
+        assert row["CodeSigningConfigArn"] == THIRTY["code_signing_config_arn"]
+
+
+def test_lambda_makes_interfaces_and_code_in_a_function_does_not(all_of_thirty: list[Template]) -> None:
+    main = next(x for x in all_of_thirty if x.of("DynamoDB::Table"))
+    (policy,) = (p for p in main.of("IAM::ManagedPolicy").values() if "interfaces" in p["Description"])
+    allowed, refused = policy["PolicyDocument"]["Statement"]
+    assert (allowed["Effect"], refused["Effect"]) == ("Allow", "Deny")
+    assert set(allowed["Action"]) == set(refused["Action"]) == set(INTERFACES)
+    assert "Condition" not in allowed
+    ((operator, keys),) = refused["Condition"].items()
+    assert (operator, list(keys)) == ("ArnLike", ["lambda:SourceFunctionArn"])
+    assert text(keys["lambda:SourceFunctionArn"]).endswith(":lambda:*:*:function:*")
+    roles = [role for template in all_of_thirty for role in template.of("IAM::Role").values()]
+    with_it = [role for role in roles if len(role.get("ManagedPolicyArns", ())) == 1]
+    assert len(with_it) == sum(len(template.functions()) for template in all_of_thirty)
+
+
 def test_without_these_settings_nothing_is_traced_bounded_or_tagged(main: Template) -> None:
     assert not any("TracingConfig" in row for row in main.functions().values())
     assert not any("PermissionsBoundary" in row for row in main.of("IAM::Role").values())
+    assert not any("VpcConfig" in row or "CodeSigningConfigArn" in row for row in main.functions().values())
     assert not any(row.get("Tags") for row in main.of("Lambda::Function").values())
 
 
@@ -72,6 +108,10 @@ def test_without_these_settings_nothing_is_traced_bounded_or_tagged(main: Templa
         ),
         ({"alarm_topic_arn": "arn:aws:sns:eu-west-1:111122223333:operations"}, "leave one out"),
         ({"permissions_boundary_arn": "arn:aws:iam::111122223333:role/x"}, "is not the ARN of a managed policy"),
+        ({"vpc": {"subnet_ids": [], "security_group_ids": ["sg-0a1b2c3d"]}}, "vpc.subnet_ids"),
+        ({"vpc": {"subnet_ids": ["vpc-0a1b2c3d"], "security_group_ids": ["sg-0a1b2c3d"]}}, "vpc.subnet_ids"),
+        ({"vpc": {"subnet_ids": ["subnet-0a1b2c3d"]}}, "vpc.security_group_ids"),
+        ({"code_signing_config_arn": "csc-1"}, "is not the ARN of a code signing configuration of Lambda"),
         ({"tags": {"aws:x": "y"}}, "tags"),
         ({"tags": {"x": "y" * 257}}, "tags"),
         ({"tags": {f"k{n}": "v" for n in range(41)}}, "tags"),

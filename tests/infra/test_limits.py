@@ -18,7 +18,7 @@ from infra.lint import context, examples
 from infra.settings import ROOT, DeploymentSettings, SettingsError, read
 from infra.stack import PosthasteStack
 from shared import contracts
-from tests.infra.conftest import DOMAIN, EDGE, SETTINGS
+from tests.infra.conftest import DOMAIN, EDGE, SETTINGS, VPC
 from tests.infra.synthesis import synthesised
 
 PAIRS = (
@@ -51,7 +51,7 @@ def large(*, main: int = 0) -> DeploymentSettings:
     ]
     key = "arn:aws:kms:eu-central-1:123456789012:key/01234567-0123-0123-0123-0123456789ab"
     more = {"console": CONSOLE, "retention": {"archive_days": 30}, "alarm_email": "", "kms_key_arn": key}
-    more |= {"domain": DOMAIN, "edge": EDGE}
+    more |= {"domain": DOMAIN, "edge": EDGE, "vpc": VPC}
     return read({**SETTINGS, "stage": STAGE, "credentials": rows, "routes": {}, "reserved": "none", **more})
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infra.functions.operators import POLICIES
+from infra.functions.operators import COPIED, POLICIES, RESTORED, RESTORER
 from infra.settings import DeployTarget
 from tests.infra.conftest import deployment
 from tests.infra.synthesis import synthesised
@@ -21,7 +21,7 @@ STACK = "arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stac
 def policies(template: Template) -> dict[str, dict[str, Any]]:
     """Return the policies by the names of their outputs."""
     found = template.of("IAM::ManagedPolicy")
-    return {name: found[target(template.raw["Outputs"][f"{name}Policy"]["Value"])] for name in POLICIES}
+    return {name: found[target(template.raw["Outputs"][f"{name}Policy"]["Value"])] for name in (*POLICIES, RESTORER)}
 
 
 def test_iam_identifies_the_caller_of_each_of_their_routes(template: Template) -> None:
@@ -39,17 +39,37 @@ def test_iam_identifies_the_caller_of_each_of_their_routes(template: Template) -
 
 def test_a_policy_grants_routes_and_the_look_at_the_stack_and_nothing_else(template: Template) -> None:
     found = policies(template)
-    assert len(template.of("IAM::ManagedPolicy")) == len(found) == len(POLICIES)
+    assert len(template.of("IAM::ManagedPolicy")) == len(found) == len(POLICIES) + 1
     for name, policy in found.items():
-        rights = {
-            (action, text(resource))
-            for statement in policy["PolicyDocument"]["Statement"]
-            for action in listed(statement["Action"])
-            for resource in listed(statement["Resource"])
-        }
         assert all(s["Effect"] == "Allow" for s in policy["PolicyDocument"]["Statement"])
+        if name == RESTORER:
+            continue
+        rights = rights_of(policy)
         routes = {("execute-api:Invoke", f"{INVOKE}{route}") for route in POLICIES[name]}
         assert rights == routes | {("cloudformation:DescribeStacks", STACK)}, name
+
+
+def rights_of(policy: dict[str, Any]) -> set[tuple[str, str]]:
+    """Return each action of a policy with each resource on which it is granted."""
+    return {
+        (action, text(resource))
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action in listed(statement["Action"])
+        for resource in listed(statement["Resource"])
+    }
+
+
+def test_who_restores_reads_and_adds_to_each_table_and_deletes_in_none(template: Template) -> None:
+    rights = rights_of(policies(template)[RESTORER])
+    tables = {resource for action, resource in rights if action == "dynamodb:PutItem" and "-restored-" not in resource}
+    copies = {f"{table}-restored-*" for table in tables}
+    assert len(tables) == len(template.of("DynamoDB::Table"))
+    assert rights == {
+        ("cloudformation:DescribeStacks", STACK),
+        *((action, table) for action in RESTORED for table in tables),
+        *((action, copy) for action in COPIED for copy in copies),
+    }
+    assert not {action for action, resource in rights if "Delete" in action and resource in tables}
 
 
 def test_a_viewer_changes_nothing() -> None:
@@ -78,5 +98,6 @@ def test_a_second_factor_is_asked_for_if_the_settings_say_so(template: Template)
     raw = json.loads(synthesised(deployment(DeployTarget.LOCAL, operators_mfa=True)).read_text("utf-8"))
     for found, wanted in ((Template(raw), {"Bool": {"aws:MultiFactorAuthPresent": "true"}}), (template, None)):
         for name, policy in policies(found).items():
-            conditions = {s["Action"]: s.get("Condition") for s in policy["PolicyDocument"]["Statement"]}
-            assert conditions == {"execute-api:Invoke": wanted, "cloudformation:DescribeStacks": None}, name
+            *granted, look = policy["PolicyDocument"]["Statement"]
+            assert all(x.get("Condition") == wanted for x in granted), name
+            assert (look["Action"], look.get("Condition")) == ("cloudformation:DescribeStacks", None), name

@@ -90,7 +90,11 @@ def _joined(m: World, s: State, n: int, asker: Asker) -> Steps:
     if asker.word == ACCEPTED:
         cells = with_cell(s.ledgers[c].cells, i, join(cell, asker.attempt, SENT))
         yield Step(True, f"{name} was accepted", m.change_ledger(after, c, cells=cells))
-    elif not _in_doubt(m, cell) or (cell[1] != asker.attempt and "absent_names_its_attempt" not in m.without):
+    elif (
+        not s.ledgers[c].limit
+        or not _in_doubt(m, cell)
+        or (cell[1] != asker.attempt and "absent_names_its_attempt" not in m.without)
+    ):
         yield Step(True, f"{name} was absent, and is not in doubt any more", after)
     elif feedback.may_try_again(m, s, c, i):
         for how, again in feedback.tried_again(m, after, c, i):

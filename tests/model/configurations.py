@@ -206,6 +206,34 @@ PASSES: Final = {
 """Name to world, for which job, credential, or who asks is told apart."""
 WORLDS.update(PASSES)
 
+_COPIED: Final = World(messages=1, limit=2, exclusive=False, reopens=True, outcomes="stUN", stale=False)
+COPIES: Final = {
+    "copies: crash, freeze and soft words": replace(
+        _COPIED, outcomes="s", budget=_ALONE._replace(crash=1, freeze=1, soft=1, lose=1)
+    ),
+    "copies: stop, resume and soft words": replace(
+        _COPIED, workers=1, budget=Budget(crash=1, freeze=0, stop=1, resume=1, soft=1, lose=1)
+    ),
+    "copies: two messages in a window, three workers": replace(
+        _COPIED,
+        messages=2,
+        window=2,
+        limit=1,
+        workers=3,
+        feedback=False,
+        outcomes="s",
+        budget=_ALONE._replace(freeze=1, lose=1),
+    ),
+    "copies: doubts are asked about": replace(
+        _COPIED, asking="look", feedback=False, outcomes="sUN", budget=_ALONE._replace(freeze=1, ask=2, lose=1)
+    ),
+    "copies: two chunks, each lost": replace(
+        _COPIED, chunks=2, limit=1, workers=1, feedback=False, outcomes="s", budget=_ALONE._replace(crash=1, lose=2)
+    ),
+}
+"""Name to world, in which ledgers come back from copies."""
+WORLDS.update(COPIES)
+
 SLOW: Final = {
     "slow answers, crash and freeze": replace(_SLOW, budget=Budget(crash=1, freeze=1, resume=0)),
     "slow answers, three messages": replace(
@@ -321,6 +349,8 @@ SABOTAGED: Final = {
     "only_what_waits_is_withdrawn": replace(_RUN, budget=_ALONE._replace(drop=1)),
     "what_is_closed_has_no_worker": replace(_RUN, budget=_ALONE._replace(freeze=1, close=1)),
     "what_is_closed_stays_closed": replace(_RUN, budget=_ALONE._replace(freeze=1, ask=1, close=1)),
+    "what_waits_in_a_copy_is_in_doubt": replace(_COPIED, workers=1, feedback=False, budget=_ALONE._replace(lose=1)),
+    "a_copy_has_no_attempt_left": replace(_COPIED, workers=1, budget=_ALONE._replace(soft=1, lose=1)),
     "a_plan_checks_the_time": replace(_MOVED, budget=_ALONE._replace(move=1)),
     "a_move_is_of_what_waits": replace(_MOVED, budget=_ALONE._replace(move=1)),
     "a_slice_is_written_as_read": PASSES["recorded retries of two chunks"],
@@ -371,6 +401,7 @@ SMALL: Final = (
     "recorded retries, crash, stop and resume",
     "runs of notices: two messages in a window",
     "a scheduled job gets another time, stop and resume",
+    "copies: two messages in a window, three workers",
     "breaker: one credential, messages alone",
     *(f"notices: {name}" for name in SMALL_NOTICES),
     *(f"digests: {name}" for name in digests.SMALL),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from tests.model import asking, closing, feedback, job, moving, recorded, worker
+from tests.model import asking, closing, feedback, job, moving, recorded, restoring, worker
 from tests.model.state import Broken, State
 from tests.model.world import Step, World
 
@@ -43,7 +43,10 @@ class Searched(Protocol[S]):
 class Engine:
     """A world by all rules but the breaker's."""
 
-    _RULES = (job.steps, worker.steps, feedback.steps, asking.steps, closing.steps, recorded.steps, moving.steps)
+    _RULES = (
+        *(job.steps, worker.steps, feedback.steps, asking.steps, closing.steps, recorded.steps, moving.steps),
+        restoring.steps,
+    )
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -74,6 +74,8 @@ def _soft(m: World, s: State, c: int, i: int, attempt: int) -> Steps:
         yield Step(False, f"a detail says {c}.{i}#{attempt} failed", passing.note(m, s, c, i, attempt, failed=True))
         if "a_words_detail_comes_first" not in m.without:
             return
+    if not ledger.limit:
+        return  # a copy of the past does not know of later attempts
     if state not in (SENT, UNKNOWN) or not (at == attempt or "a_word_names_its_attempt" in m.without):
         return
     left = not m.route or len(passing.named(s, c, i, s.pasts[c][i])) < m.route

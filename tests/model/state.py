@@ -204,6 +204,8 @@ class Budget(NamedTuple):
     """Messages whose receipt, or proof, is waited for no longer."""
     move: int = 0
     """Times that an owner gives a job another time."""
+    lose: int = 0
+    """Ledgers that are lost, and come back from copies."""
 
 
 class State(NamedTuple):
@@ -226,6 +228,8 @@ class State(NamedTuple):
     """Places of the route whose breaker is open for ever, as bits."""
     askers: tuple[Asker, ...] = ()
     carriers: tuple[Carrier, ...] = ()
+    copies: tuple[Ledger | None, ...] = ()
+    """The ledgers as they once were, where some may be lost."""
 
 
 class Broken(Exception):

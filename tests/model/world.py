@@ -148,6 +148,7 @@ class World:
             left=self.budget,
             pasts=((Past(),) * self.messages,) * chunks if self.route else (),
             carriers=(Carrier(),) * self.carriers,
+            copies=(None,) * (chunks if self.budget.lose else 0),
         )
 
     # What must hold
@@ -158,7 +159,7 @@ class World:
             raise Broken("two campaigns hold the credential")
         for j, job in enumerate(s.jobs):
             self._check_job(s, j, job)
-        if not set(self.outcomes) & set("UN"):
+        if not set(self.outcomes) & set("UN") and not self.budget.lose:
             self._check_unknown(s)
         spent = s.left.stop < self.budget.stop and s.left[3:5] == self.budget[3:5]
         if len(s.jobs) == 1 and spent and s.jobs[0].state not in (STOPPED, LOGGED):

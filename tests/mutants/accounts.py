@@ -116,8 +116,8 @@ ACCOUNTS: Final = (
         "a revoked key is taken for one that never was",
         9,
         API_KEYS,
-        'any("revoked" in x for x in uses)',
-        "False",
+        ', "revoked": KeyRefusal.REVOKED}',
+        "}",
         f"{STOLEN}::test_a_revoked_key_is_told_apart_from_one_that_never_was",
     ),
     Mutant(

@@ -25,9 +25,11 @@ from tests.mutants.notices import NOTICES
 from tests.mutants.notifiers import NOTIFIERS
 from tests.mutants.once import ONCE
 from tests.mutants.operators import OPERATORS
+from tests.mutants.pictures import PICTURES
 from tests.mutants.providers import PROVIDERS
 from tests.mutants.recipients import RECIPIENTS
 from tests.mutants.relay import RELAY
+from tests.mutants.restoring import RESTORING
 from tests.mutants.runs import RUNS
 from tests.mutants.schedules import SCHEDULES
 from tests.mutants.seals import SEALS
@@ -53,6 +55,7 @@ MUTANTS: Final = (
     ),
     *CELLS,
     *ONCE,
+    *RESTORING,
     *SEARCH,
     *SMALL,
     *WORDS,
@@ -338,6 +341,7 @@ MUTANTS: Final = (
         "return bool(job.account) and (job.test",
         "tests/api/test_apart.py::test_another_account_s_resources_do_not_exist[GET /jobs/{id}]",
     ),
+    *PICTURES,
     *PROVIDERS,
     *RECIPIENTS,
     *RUNS,

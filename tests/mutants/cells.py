@@ -5,6 +5,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 ROUTER: Final = "tests/router/test_router.py"
+MOVING: Final = "tests/router/test_moving.py"
 HANDLER: Final = "functions/router/handler.py"
 DIRECTORY: Final = "functions/router/directory.py"
 
@@ -45,7 +46,7 @@ CELLS: Final = (
         "an account that has moved is not looked for",
         3,
         HANDLER,
-        '    return isinstance(said, dict) and said.get("code") == MOVED\n',
+        "    return all(found.headers.get(name.lower()) == said for name, said in AWAY.items())\n",
         "    return False\n",
         f"{ROUTER}::test_an_account_that_moved_is_found_by_the_next_request",
     ),
@@ -56,5 +57,37 @@ CELLS: Final = (
         '"GET", address + caller.asked, headers={}',
         '"GET", address + caller.asked, headers={"x-caller": caller.route}',
         f"{ROUTER}::test_a_question_names_a_hash_and_nothing_else",
+    ),
+    Mutant(
+        "an account is packed while requests are on their way",
+        3,
+        "functions/operate/access/moving.py",
+        "    if not body.since and int(services.clock.now() * 1000) < services.moving_accounts.quiet_at(whose):\n",
+        "    if False:\n",
+        f"{MOVING}::test_nothing_is_packed_before_all_requests_have_ended",
+    ),
+    Mutant(
+        "an account with open jobs moves",
+        3,
+        "functions/operate/access/moving.py",
+        "        if jobs := _open(services, whose):\n",
+        "        if jobs := _open(services, ''):\n",
+        f"{MOVING}::test_an_account_with_open_jobs_does_not_begin",
+    ),
+    Mutant(
+        "idempotency records stay behind",
+        1,
+        "shared/adapters/dynamo/cells/packing.py",
+        "(programs_pk, _idempotency_pk, _spent_pk)}",
+        "(programs_pk, _spent_pk)}",
+        f"{MOVING}::test_a_keys_next_batch_goes_to_the_new_cell_and_none_is_sent_twice",
+    ),
+    Mutant(
+        "an account sends as soon as it arrives",
+        1,
+        "shared/adapters/dynamo/cells/packing.py",
+        '            item = {**item, "suspended": s("arrives from another cell"), "suspended_at": n(0)}\n',
+        "            pass\n",
+        f"{MOVING}::test_neither_cell_accepts_between_its_steps",
     ),
 )

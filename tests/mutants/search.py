@@ -12,6 +12,22 @@ _RECORDS: Final = "shared/adapters/dynamo/jobs/records.py"
 
 SEARCH: Final = [
     Mutant(
+        "a search by state looks into each job",
+        10,
+        _CANDIDATES,
+        "return any(counts[state.value] for state in self.wanted.states)",
+        "return True",
+        "tests/engine/test_search_million.py::test_an_ended_job_is_looked_into_only_if_its_figures_have_the_state",
+    ),
+    Mutant(
+        "a search by state trusts figures that are not whole",
+        10,
+        _CANDIDATES,
+        "if not self.wanted.states or job.state is not JobState.LOGGED:",
+        "if not self.wanted.states:",
+        "tests/engine/test_search_million.py::test_an_ended_job_is_looked_into_only_if_its_figures_have_the_state",
+    ),
+    Mutant(
         "the page of a small job is forgotten when the sender ends it",
         7,
         _RECORDS,

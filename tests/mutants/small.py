@@ -10,6 +10,11 @@ _GROUP: Final = "shared/engine/lane/group.py"
 _TRACK: Final = "shared/engine/outcome/track.py"
 _RECORDS: Final = "shared/adapters/dynamo/jobs/records.py"
 
+_UNLISTED: Final = "tests/contracts/test_unlisted.py"
+_WALKED: Final = "tests/engine/test_unlisted_walk.py"
+_WALK: Final = "shared/engine/walks/unlisted.py"
+_TRANSITIONS: Final = "shared/adapters/dynamo/jobs/transitions.py"
+
 SMALL: Final = [
     Mutant(
         "a small job is begun whatever its state",
@@ -138,5 +143,85 @@ SMALL: Final = [
         "((codec.WINDOW, _window), (codec.WORDS, _feedback))",
         "((codec.WINDOW, _window),)",
         "tests/api/test_erasing.py::test_what_a_provider_said_later_in_a_small_job_s_own_item_is_gone",
+    ),
+    Mutant(
+        "a lease that leaves a small job waiting does not put it into the index",
+        3,
+        "shared/adapters/dynamo/jobs/ledger_writes.py",
+        "if is_unlisted(old.job) and old.status is LedgerStatus.BUSY",
+        "if not old.job and old.status is LedgerStatus.BUSY",
+        f"{_UNLISTED}::test_a_lease_that_leaves_something_waiting_puts_it_there[dynamo]",
+    ),
+    Mutant(
+        "a release moves a job that waits for its hours among the running ones",
+        3,
+        _TRANSITIONS,
+        'f"{x} = if_not_exists({x}, :{x})"',
+        'f"{x} = :{x}"',
+        f"{_UNLISTED}::test_a_release_leaves_a_job_where_its_hours_put_it[dynamo]",
+    ),
+    Mutant(
+        "a small job that has ended is put into the index",
+        3,
+        _TRANSITIONS,
+        "attribute_not_exists(open_pk) AND #state <> :logged",
+        "attribute_not_exists(open_pk) AND attribute_exists(#state) AND :logged = :logged",
+        f"{_UNLISTED}::test_what_has_ended_is_walked_no_more_and_never_put_there[dynamo]",
+    ),
+    Mutant(
+        "a minute is walked before its last jobs can be stored",
+        3,
+        _WALK,
+        "return (now - LATE_MS) // MINUTE_MS",
+        "return now // MINUTE_MS + 1",
+        f"{_WALKED}::test_a_lost_pointer_is_sent_again_once_its_minute_is_walked",
+    ),
+    Mutant(
+        "a part of a minute whose read fails is never read again",
+        3,
+        _WALK,
+        "run.progress.leave(place, 0, run.now)",
+        "pass",
+        f"{_WALKED}::test_a_part_whose_read_fails_is_read_again_by_the_next_run",
+    ),
+    Mutant(
+        "minutes that could not be read and not be noted are left behind",
+        3,
+        _WALK,
+        "if not run.progress.is_full:",
+        "if True:",
+        f"{_WALKED}::test_with_too_many_faults_to_note_the_same_minutes_are_walked_again",
+    ),
+    Mutant(
+        "jobs are left out of the index before the sweeper has stored where it begins",
+        3,
+        _WALK,
+        "if run.progress.floor:  # it is stored by an earlier run",
+        "if True:",
+        f"{_WALKED}::test_no_job_is_left_out_before_a_run_has_stored_where_the_walk_begins",
+    ),
+    Mutant(
+        "a job is left out of the index although no sweeper walks it",
+        3,
+        "functions/api/services.py",
+        "unlists=lambda: deployment.unlisting.begun",
+        "unlists=lambda: True",
+        "tests/benchmarks/test_counts.py::test_a_small_job_is_in_the_index_until_the_sweeper_walks_it",
+    ),
+    Mutant(
+        "an operator does not see the small jobs of the last minutes",
+        9,
+        "shared/engine/jobs/stop.py",
+        "if not after or after.startswith(_YOUNG_PLACE):",
+        "if after.startswith(_YOUNG_PLACE):",
+        "tests/engine/test_open_work.py::test_a_small_job_is_among_them_from_the_first_and_once",
+    ),
+    Mutant(
+        "a lease that was begun takes its job as it was read before",
+        4,
+        "shared/engine/lane/checks.py",
+        "for lease in leases if lease.unbegun is not None]",
+        "for lease in leases]",
+        "tests/engine/test_send.py::test_a_stale_pointer_to_an_inactive_job_makes_no_call[READY-for_slots]",
     ),
 ]

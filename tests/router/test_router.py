@@ -18,7 +18,7 @@ from shared.web import http
 from tests.api.conftest import event
 from tests.router.conftest import A, B, Routed, asked_of, said
 
-MOVED = said(421, {"code": "account_moved"})
+MOVED = said(421, {"code": "account_moved"}, x_posthaste_account="moved")
 
 
 def basic(user: str, secret: str) -> dict[str, str]:

@@ -72,7 +72,7 @@ def test_an_operation_returns_every_answer_that_it_may_have(document: Any, known
 
 def test_a_delete_that_finds_nothing_when_repeated_knows_its_answer(known: dict[str, SdkOperation]) -> None:
     deletes = {name: operation.gone for name, operation in known.items() if operation.gone}
-    things = ("Campaign", "Template", "DigestPolicy", "Hook", "Notifier", "Program")
+    things = ("Campaign", "Template", "Image", "DigestPolicy", "Hook", "Notifier", "Program")
     assert deletes == {
         **{f"delete{thing}": {"deleted": ""} for thing in things},
         "deleteSender": {"domain": "domain", "removed": ""},

@@ -61,12 +61,16 @@ class _Moto:
         self._tables = stores.tables
 
     def job(self, job: str) -> Job | None:
-        found = [x for x in self._items(self._tables.records, keys.job_pk(job)) if x["sk"]["S"] == keys.JOB]
+        found = self._job(job)
         return codec.job(found[0]) if found else None
 
+    def _job(self, job: str) -> list[dict[str, Any]]:
+        key = keys.job(job)
+        return [x for x in self._items(self._tables.records, key["pk"]["S"]) if x["sk"] == key["sk"]]
+
     def ledgers(self, job: str) -> list[Ledger]:
-        table = self._tables.records if is_small(job) else self._tables.ops
-        found = [x for x in self._items(table, keys.job_pk(job)) if "cells" in x or "l_cells" in x]
+        items = self._job(job) if is_small(job) else self._items(self._tables.ops, keys.job_pk(job))
+        found = [x for x in items if "cells" in x or "l_cells" in x]
         return sorted(map(codec.ledger, found), key=lambda x: x.chunk)
 
     def holder(self, credential: str) -> tuple[str, frozenset[str]]:

@@ -17,6 +17,7 @@ from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell, JobState
 from shared.domain.lanes import health, pacing
 from shared.domain.lanes.health import FIRST
+from shared.domain.times import MINUTE_MS
 from shared.engine.intake import accept
 from shared.engine.jobs import control, retry
 from shared.engine.lane.access import LaneStores, ProviderAccess
@@ -24,6 +25,8 @@ from shared.engine.lane.breaker_cache import BreakerCache
 from shared.engine.lane.group import GroupSender
 from shared.engine.outcome.resolve import Resolution, Resolved
 from shared.engine.pool import Pool
+from shared.engine.walks import unlisted
+from shared.engine.walks.progress import Progress
 from shared.ports import Clock, Links, Pacer, Resolver, Wire
 from tests.fakes import lists
 from tests.fakes.clock import FakeClock
@@ -72,14 +75,15 @@ def small(window: int, *, recorded: bool = False, threshold: int = FIRST) -> Ite
         patch.object(retry, "SLICE", 1 if recorded else retry.SLICE),
         patch.object(health, "FIRST", threshold),
         patch.object(health, "RUN", threshold),
-        patch.object(accept, "new_id", lambda now: ids.new_id(now, next(order) << 5)),
-        patch.object(lists, "new_id", lambda now: ids.new_id(now, next(order) << 5)),
+        patch.object(accept, "new_id", lambda now: ids.new_id(now, next(order) << 10)),
+        patch.object(lists, "new_id", lambda now: ids.new_id(now, next(order) << 10)),
+        patch.object(unlisted, "PARTS", "0"),
     ):
         yield
 
 
 class StagedWorld(World):
-    """A world whose calls pass a stage.
+    """A world whose calls pass a stage. Its small jobs are in the index of open jobs once they have waited.
 
     Attributes:
         history: the stream's latest records, the newest last, whatever became of them.
@@ -97,6 +101,7 @@ class StagedWorld(World):
     ) -> None:
         """`exclusive`: jobs may reserve their credential."""
         self.stage = Stage()
+        self.unlists = True
         self.history: list[Ledger] = []
         names = ("one", "two", "three")[:lanes]
         self._reserving: list[str | None] = [None, *(names if exclusive else ())]
@@ -111,6 +116,8 @@ class StagedWorld(World):
         self.staged = {name: provider(name) for name in names}
         super().__init__(*(credential(n, RATE) for n in names), stores=lambda clock: stores(clock, self.stage))
         self.peek = peek(self.stores)
+        begun = Progress(floor=str(self.clock.ms // MINUTE_MS))
+        self.stores.bookmarks.save({"unlisted": begun.dumps()})
 
     def reboot(self) -> None:
         """Start all functions anew; the sweeper looks where jobs are."""

@@ -31,6 +31,7 @@ AREAS: Final[Mapping[Scope, frozenset[str]]] = {
         {
             *("createTemplate", "listTemplates", "getTemplate", "putTemplate", "deleteTemplate"),
             "listTemplateVersions",
+            *("createImage", "listImages", "deleteImage"),
             *("createProgram", "listPrograms", "getProgram", "putProgram", "deleteProgram"),
         }
     ),

@@ -24,7 +24,7 @@ def is_here(call: PublicRequest[ApiServices]) -> Answer:
     if notifier:
         here = call.services.keeper.logins.knows(notifier, digest)
     else:
-        here = call.services.accounts.look_up_digest(digest) is not KeyRefusal.WRONG
+        here = call.services.accounts.look_up_digest(digest) not in (KeyRefusal.WRONG, KeyRefusal.MOVED)
     return Answer(204 if here else 404, "")
 
 

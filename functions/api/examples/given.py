@@ -12,6 +12,7 @@ JOB: Final = "01m3250v00htjargbc8xxb75pm"
 CAMPAIGN: Final = "01m3250v00wh742j0vm8wb7anm"
 UPLOAD: Final = "01m3250v00j026b1skeaxv11tw"
 TEMPLATE: Final = "01m3250v00n197k5j0fjpyam13"
+IMAGE: Final = "3c6e0b8a9c15224a8228b9a98ca1531d"
 MAIL: Final = "01m3250v00d8r2kq6b1x5n7t4e"
 HOOK: Final = "01m3250v00k6y7zq4d9w0c2r5h"
 DELIVERY: Final = "01m3250v00v3c8m1t6q2b9x4ga"
@@ -64,7 +65,7 @@ PATHS: Final[Mapping[str, str]] = {
     "token": LINK,
 }
 """Parameter of a path → its value."""
-OF_RESOURCES: Final[Mapping[str, str]] = {"campaigns": CAMPAIGN, "templates": TEMPLATE}
+OF_RESOURCES: Final[Mapping[str, str]] = {"campaigns": CAMPAIGN, "templates": TEMPLATE, "images": IMAGE}
 """First part of a path → the value of `id` there."""
 
 

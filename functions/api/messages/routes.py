@@ -24,7 +24,7 @@ from shared.web import cursors
 from shared.web.http import Answer
 from shared.web.problems import invalid
 from shared.web.routing import Nothing, Route, section
-from shared.web.views import TextOrNull, Time, View, moment
+from shared.web.views import TextOrNull, Time, View, at, moment
 
 KINDS: Final = (BATCH, "campaign", DIGEST, NOTICE, MAIL)
 """Kinds of jobs whose messages are found."""
@@ -64,13 +64,18 @@ class FoundPage(View):
 
     items: list[FoundMessage]
     next_cursor: str | None
+    searched_to: Time | None = Field(
+        description="The search has read all that was accepted after this time. Null at the end."
+    )
 
 
 def find(call: Call[MessageQuery, Nothing]) -> Answer:
     """Return messages of the account, newest first."""
     start = SearchPlace.read(cursors.messages_found(call))
     hits, place = call.services.search.find(_asked(call), start, limit=call.query.limit)
-    return FoundPage(items=_views(call, hits), next_cursor=cursors.seal(call, place.text if place else "")).answer()
+    cursor = cursors.seal(call, place.text if place else "")
+    reached = at(place.searched_to) if place else None
+    return FoundPage(items=_views(call, hits), next_cursor=cursor, searched_to=reached).answer()
 
 
 def _asked(call: Call[MessageQuery, Nothing]) -> Search:

@@ -57,7 +57,8 @@ const CANCELLED = "You cancelled it.";
 async function ask(url, values, signal) {
   let answer;
   try {
-    answer = await fetch(url, { method: "POST", body: new URLSearchParams(values), signal });
+    const body = values instanceof FormData ? values : new URLSearchParams(values);
+    answer = await fetch(url, { method: "POST", body, signal, headers: { Accept: "application/json" } });
   } catch {
     throw new Failure(signal && signal.aborted ? CANCELLED : "Posthaste could not be reached. Check your connection.");
   }

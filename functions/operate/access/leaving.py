@@ -118,7 +118,7 @@ def delete_account(call: Call[Nothing, LeavingRequest]) -> Answer:
         read, deleted = rows.read, rows.deleted
         step = step if after else LeavingStep.FILES
     else:
-        deleted, step = services.delete_lists(found.id), LeavingStep.DONE
+        deleted, step = services.delete_files(found.id), LeavingStep.DONE
         services.accounts.end_leaving(found.id, by=by)
     return LeavingResult(
         account_id=found.id, step=step, after=after, stopped=stopped, read=read, deleted=deleted

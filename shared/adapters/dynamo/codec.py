@@ -8,7 +8,7 @@ from shared.adapters.dynamo import indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.fields import Fields
 from shared.domain.hours.hours import OpenHours
-from shared.domain.ids import is_small
+from shared.domain.ids import is_small, is_unlisted
 from shared.domain.jobs import chunks as chunk_codec
 from shared.domain.jobs import details as detail_codec
 from shared.domain.jobs.chunks import Chunk
@@ -158,7 +158,9 @@ def has_news(image: Mapping[str, Any]) -> bool:
 def small_item(job: Job, ledger: Ledger) -> Item:
     """Return the item of a new job with its ledger: what the ledger has folded are the job's figures."""
     fields = {_SMALL + k: v for k, v in ledger_fields(ledger).items() if k != "ttl"}
-    return {k: v for k, v in job_item(job).items() if k not in _FIGURES} | fields
+    waits_not = is_unlisted(job.id) and job.state is JobState.ENQUEUED
+    left_out = _FIGURES | _PLACE if waits_not else _FIGURES
+    return {k: v for k, v in job_item(job).items() if k not in left_out} | fields
 
 
 def _small_ledger(item: Mapping[str, Any]) -> Ledger:
@@ -202,6 +204,7 @@ _POLICY: Final = Fields(Policy, apart=("deferred_after",), always=("max_attempts
 
 
 _FIGURES: Final = frozenset({"counts", "by"})
+_PLACE: Final = frozenset({"open_pk", "open_sk"})
 
 
 def job_item(x: Job) -> Item:

@@ -188,7 +188,7 @@ def _breakers(record: _Shown) -> Iterator[DomainEvent]:
 
 _READERS: Final[Sequence[tuple[Callable[[Item], bool], Callable[[_Shown], Iterator[DomainEvent]]]]] = (
     (lambda x: x["sk"]["S"] == keys.BREAKER, _breakers),
-    (lambda x: x["sk"]["S"] == keys.JOB, _jobs),
+    (keys.is_job, _jobs),
     (lambda x: x["sk"]["S"] == "TEXT", _texts),
     (lambda x: x["sk"]["S"] == keys.ENDING, _ending_keys),
     (lambda x: x["sk"]["S"] == keys.REACHED, _quotas),

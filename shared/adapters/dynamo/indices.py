@@ -1,7 +1,13 @@
-"""The partitions of the indices `open` and `mine`; the patterns they serve are listed in `keys`."""
+"""The partitions of the indices `open` and `mine`, and when small jobs may be left out of the former at first.
 
+`keys` lists the patterns that they serve.
+"""
+
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from shared.adapters.dynamo import keys
+from shared.adapters.dynamo.client import Dynamo, Item
 from shared.domain.namespaces import is_team
 
 INGEST_SLOT: Final = "ingest"
@@ -70,3 +76,31 @@ def jobs_pk(account_id: str, kind: str, *, test: bool) -> str:
 def mine_pk(account_id: str, kind: str) -> str:
     """Partition of the index `mine`."""
     return f"{account_id}#{kind}"
+
+
+class KnownUnlisting:
+    """Whether small jobs may be left out, as one process knows: once the sweeper has begun to walk them (ADR 287).
+
+    So while versions are mixed, or after a deploy that was rolled back, no job is stored where nothing would find it.
+    A process reads the sweeper's note beside senders, until it is there.
+    """
+
+    def __init__(self, dynamo: Dynamo, records: str) -> None:
+        self._db = dynamo
+        self._records = records
+        self.begun = False
+
+    @property
+    def wanted(self) -> Sequence[keys.Key]:
+        """The keys to read with something else, in `records`."""
+        return () if self.begun else (keys.unlisting(),)
+
+    def learn(self, found: Iterable[Item]) -> None:
+        """Take what a read has found, of these keys and others."""
+        self.begun |= any(x["pk"] == keys.unlisting()["pk"] and x["sk"] == keys.unlisting()["sk"] for x in found)
+
+    def begin(self) -> None:
+        """Note that the sweeper walks them from now on, if this process has not done so."""
+        if not self.begun:
+            self._db.call("put_item", TableName=self._records, Item=keys.unlisting())
+            self.begun = True

@@ -6,6 +6,7 @@ Table `records` (pk, sk):
 |---|---|
 | a job, its content (if not in its only chunk), one chunk | `J#job / JOB`, `J#job / CONTENT`, `J#job / C#00012` |
 | what a search finds the recipients of a chunk by | `J#job / F#00012` |
+| small jobs by the minute that made them, in 32 parts | `J#minute#part / JOB#job` |
 | details of a chunk, windows then feedback | `D#job#00012 / W#epoch#seq`, `F#hash` |
 | an account's control, request allowances, guests | `A#account / CONTROL`, `BUCKET`, `GUESTS` |
 | bucket of an unsubscription link, by method | `A#account#VISITS#sha256[:32]#POST / BUCKET` |
@@ -30,6 +31,7 @@ Table `records` (pk, sk):
 | is everything paused? | `SYS / CONTROL` |
 | what a search finds jobs by, newest last: pages | `A#account#FIND / created_at#job` or `…#hash` |
 | since when are all jobs in such pages? | `SYS / FINDING` |
+| does the sweeper walk small jobs by their minutes? | `SYS / UNLISTED` |
 | which names of addresses are stored (`shared.domain.recipients.address_names`)? | `NAMES / STATE` |
 | an account's events for webhooks, oldest first | `A#account#EVENTS` / `at#id#kind` |
 | open jobs, oldest first (index `open`) | `credential#READY or RUN`, `shared#READY or RUN#0-15` / `created_at#job` |
@@ -44,6 +46,7 @@ Table `records` (pk, sk):
 | which lists of an account wait for approval? | `A#account / APPROVALS` |
 | campaigns that wait for approval, oldest first (index `open`) | `account#approvals` / `asked_at#campaign` |
 | an account's lists of a file (index `mine`) | `account#lists` / `sha256#created_at` |
+| a picture, by its content; how many there are | `A#account#IMAGES / sha256[:32]`; `A#account / IMAGES` |
 | a stored template; one of its versions | `T#template / TEMPLATE`, `V#00003` |
 | an account's templates, newest first (index `mine`) | `account#template / created_at#template` |
 
@@ -89,7 +92,7 @@ import hashlib
 from typing import Final
 
 from shared.contracts import POST_PREFIX
-from shared.domain.ids import is_small
+from shared.domain.ids import ALPHABET, is_small, is_unlisted, minute_of
 from shared.domain.jobs.job import SHARDS
 from shared.domain.namespaces import owner
 from shared.domain.recipients.suppressions import AnyReach, DigestsOf, Reach
@@ -99,6 +102,9 @@ Key = dict[str, dict[str, str]]
 """A primary key in DynamoDB's own form: {"pk": {"S": …}, "sk": {"S": …}}."""
 
 JOB: Final = "JOB"
+_JOB_PREFIX: Final = "JOB#"
+MINUTE_PARTS: Final = ALPHABET
+"""Of a minute's small jobs, so that no partition takes all their writes: the last random character of their ids."""
 PROFILE: Final = "PROFILE"
 REACHED: Final = "REACHED"
 BOUNCING: Final = "BOUNCING"
@@ -137,7 +143,26 @@ def job_pk(job: str) -> str:
 
 
 def job(job_id: str) -> Key:
+    if is_unlisted(job_id):
+        return key(minute_pk(minute_of(job_id), job_id[-2]), _JOB_PREFIX + job_id)
     return key(job_pk(job_id), JOB)
+
+
+def minute_pk(minute: int, part: str) -> str:
+    """The partition of small jobs of a minute that the index `open` lacks at first. `part`: one of `MINUTE_PARTS`."""
+    return f"J#{minute}#{part}"
+
+
+def is_job(name: Key) -> bool:
+    """Tell whether a key, or the item that has it, is of a job."""
+    sk = name["sk"]["S"]
+    return sk == JOB or sk.startswith(_JOB_PREFIX)
+
+
+def job_of(name: Key) -> str:
+    """Return the id of the job that a key is of: `is_job` holds for it."""
+    sk = name["sk"]["S"]
+    return name["pk"]["S"].removeprefix(job_pk("")) if sk == JOB else sk.removeprefix(_JOB_PREFIX)
 
 
 def content(job_id: str) -> Key:
@@ -156,9 +181,10 @@ def listeners(namespace: str) -> Key:
 
 def ledger_place(name: Key) -> tuple[str, int] | None:
     """Return the chunk `(job, number)` whose ledger is in the item of a key; None if none is."""
+    if is_job(name):
+        job_id = job_of(name)
+        return (job_id, 0) if is_small(job_id) else None
     job_id, sk = name["pk"]["S"].removeprefix(job_pk("")), name["sk"]["S"]
-    if sk == JOB and is_small(job_id):
-        return job_id, 0
     return (job_id, int(sk.removeprefix(LEDGER_PREFIX))) if sk.startswith(LEDGER_PREFIX) else None
 
 
@@ -178,6 +204,11 @@ def search_pk(namespace: str) -> str:
 def search_page(namespace: str, place: str) -> Key:
     """A page of jobs that a search reads, by the place of its newest job."""
     return key(search_pk(namespace), place)
+
+
+def unlisting() -> Key:
+    """Whether the sweeper finds small jobs that the index `open` lacks at first."""
+    return key("SYS", "UNLISTED")
 
 
 def finding() -> Key:
@@ -429,6 +460,19 @@ def problems(campaign_id: str, upload_id: str, number: int) -> Key:
 
 def problems_prefix(upload_id: str) -> str:
     return f"E#{upload_id}#"
+
+
+def pictures_pk(namespace: str) -> str:
+    return f"{account_pk(namespace)}#IMAGES"
+
+
+def picture(namespace: str, picture_id: str) -> Key:
+    return key(pictures_pk(namespace), picture_id)
+
+
+def shelf(namespace: str) -> Key:
+    """How many pictures a namespace has."""
+    return key(account_pk(namespace), "IMAGES")
 
 
 def template_pk(template_id: str) -> str:

@@ -131,6 +131,11 @@ class S3Files(S3Blobs):
         with faults():
             return super().get(name)
 
+    def remove(self, name: str) -> None:
+        """Remove a file; nothing happens if there is none. The bucket keeps what was removed for a week."""
+        with faults():
+            self._s3().delete_object(Bucket=self._bucket, Key=name)
+
 
 @contextmanager
 def faults() -> Iterator[None]:

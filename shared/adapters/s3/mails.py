@@ -28,8 +28,3 @@ class S3MailFiles(S3Files):
         if facts is None:
             raise FileChanged(to)
         return facts
-
-    def remove(self, name: str) -> None:
-        """Remove a file; nothing happens if there is none. The bucket keeps what was removed for a week."""
-        with faults():
-            self._s3().delete_object(Bucket=self._bucket, Key=name)

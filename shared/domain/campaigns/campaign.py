@@ -26,9 +26,6 @@ from shared.domain.namespaces import namespace
 from shared.domain.times import Millis
 from shared.frozen import dataclass
 
-USE_WITHIN_DAYS: Final = 30
-"""Days after its upload within which the sending of a list must begin. Until then its recipients are kept, and from
-then on as long as those of a job."""
 MAX_JOBS: Final = 100
 """Lists that one campaign may send."""
 MAX_VERSIONS: Final = 1000

@@ -25,6 +25,9 @@ _HEAD: Final = (
     '<body style="margin:0;font-family:Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5;color:#1b1f24">\n'
     '<div style="max-width:600px;margin:0 auto;padding:24px">\n'
 )
+_PICTURE: Final = '<img src="'
+_FITTED: Final = '<img style="max-width:100%;height:auto" src="'
+"""A picture is no wider than the mail, and on a phone no wider than its screen."""
 _FOOT: Final = "</div>\n</body>\n</html>\n"
 
 
@@ -40,8 +43,14 @@ def page(source: str) -> str:
     found = list(dict.fromkeys(_PLACEHOLDER.findall(source)))
     numbers = {placeholder: n for n, placeholder in enumerate(found)}
     marked = _PLACEHOLDER.sub(lambda m: f"{mark}{numbers[m[0]]}e", source)
-    html = _reader().render(marked)
+    html = _reader().render(marked).replace(_PICTURE, _FITTED)
     return _HEAD + re.sub(rf"{mark}([0-9]+)e", lambda m: found[int(m[1])], html) + _FOOT
+
+
+def made_of(source: str, body: str) -> bool:
+    """Tell whether a body is the page of a source, also as earlier versions wrote it."""
+    found = page(source)
+    return body in (found, found.replace(_FITTED, _PICTURE))
 
 
 @cache

@@ -38,6 +38,8 @@ class StopReason(StrEnum):
     """The API key that made it, or resumed it, had been revoked when it was to start."""
     SENDER_REMOVED = "sender_removed"
     """Its account was no longer allowed its sender when it was to start."""
+    RESTORED = "restored"
+    """It came back from a copy of the past, and waits for operators to release it."""
 
 
 class OnAmbiguous(StrEnum):

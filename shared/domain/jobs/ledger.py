@@ -40,7 +40,7 @@ class Ledger:
         until: end of the lease.
         lane: credential that serves the chunk now; `first_lane` where its rounds start.
         tried: indices into the job's route used in this round; `rounds` completed.
-        limit: attempts a recipient may have.
+        limit: attempts a recipient may have; 0: the ledger is of a copy of the past (`domain.restoring`).
         retries: the owner's retries so far.
         throttled: leases in a row whose provider took nothing and asked to wait.
         per_call: the most recipients of a call, since a lease ended before a refused one was divided; 0: no bound.
@@ -324,6 +324,9 @@ def give_up(ledger: Ledger, *, route: Sequence[str]) -> Ledger:
 
 # F, J2, J4
 
+_AGAIN: Final = frozenset({Cell.RETRY, Cell.DROPPED})
+"""A cell after a failed attempt: another one follows, or none."""
+
 
 def join_words(
     ledger: Ledger, words: Iterable[tuple[int, int, Cell]], *, route: Sequence[str], credential: str
@@ -338,6 +341,8 @@ def join_words(
     cells = bytearray(ledger.cells)
     accepted = delivered = failed = 0
     for index, attempt, state in words:
+        if not ledger.limit and state in _AGAIN:
+            continue  # a copy of the past does not know of later attempts
         old, at = Cell(cells[index] & 15), cells[index] >> 4
         new = join(old, at, state, attempt)
         if new is not old:
@@ -359,6 +364,8 @@ def disprove(ledger: Ledger, attempts: Iterable[tuple[int, int]], state: Cell) -
     Args:
         state: RETRY or DROPPED of attempts that were proven absent, UNKNOWN_CLOSED of those that are cancelled.
     """
+    if not ledger.limit and state in _AGAIN:
+        return None
     cells = bytearray(ledger.cells)
     for index, attempt in attempts:
         if cells[index] == attempt << 4 | Cell.UNKNOWN:

@@ -318,6 +318,22 @@ class RowReader:
             self.fault = found
 
 
+def first_rows(data: bytes, most: int) -> list[list[str]]:
+    """Return the cells of a file's first rows, blank ones too, with the separator that gives most cells.
+
+    A row that is not CSV in UTF-8 has none, and neither has a file that is no text.
+
+    Args:
+        data: the begin of the file.
+    """
+    if kind_of(data):
+        return []
+    begin = len(_BOM) if data.startswith(_BOM) else 0
+    raws = _records(data + b"\n", begin, _RECORDS[","])[:most]
+    tables = [[found if isinstance(found := _cells(raw, None, x), list) else [] for raw in raws] for x in SEPARATORS]
+    return max(tables, key=lambda table: sum(map(len, table)))
+
+
 def _not_utf8(what: str) -> FileFault:
     detail = f"{what} is not valid UTF-8; the file has another encoding. {_OTHERWISE}"
     return FileFault(FileCode.INVALID_ENCODING, detail)

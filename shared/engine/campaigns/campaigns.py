@@ -14,7 +14,7 @@ from shared.contracts import Settings
 from shared.domain.audit import SYSTEM, Act, Event, audited
 from shared.domain.campaigns import bounce_guard
 from shared.domain.campaigns.approval import ApprovalPolicy, Decided, Decision, PendingApproval
-from shared.domain.campaigns.campaign import MAX_JOBS, USE_WITHIN_DAYS, Campaign, Upload, UploadState
+from shared.domain.campaigns.campaign import MAX_JOBS, Campaign, Upload, UploadState
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.content import Content
 from shared.domain.hours.hours import OpenHours
@@ -25,7 +25,7 @@ from shared.domain.lists import gaps
 from shared.domain.lists.header import why_absent
 from shared.domain.spending.limits import Charge, Exceeded
 from shared.domain.spending.reserved import Reserved, unpack
-from shared.domain.times import DAY_MS, KEY_LIFE_MS, Millis
+from shared.domain.times import DAY_MS, KEY_LIFE_MS, USE_WITHIN_DAYS, Millis
 from shared.engine.intake.declined import credential_words
 from shared.engine.intake.schedules import Schedules
 from shared.engine.jobs.control import RETRY_AFTER, JobControl, NotNow, Resumed

@@ -3,7 +3,7 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -109,6 +109,7 @@ class Acceptor:
         schedules: Schedules | None = None,
         acceptances: Acceptances | None = None,
         spender: Spender | None = None,
+        unlists: Callable[[], bool] = lambda: False,
     ) -> None:
         """Make an acceptor.
 
@@ -117,6 +118,7 @@ class Acceptor:
             schedules: None leaves jobs that begin later to the sweeper, and their account's agenda empty.
             acceptances: audit notes of accepted batches; None: no API key's requests are accepted here.
             spender: counts what accounts spend; None: no account has limits.
+            unlists: whether small jobs may be left out of the index of open jobs until they have waited.
         """
         self._records = records
         self._lanes = lanes
@@ -126,6 +128,7 @@ class Acceptor:
         self._schedules = schedules
         self._acceptances = acceptances
         self._spender = spender
+        self._unlists = unlists
 
     @as_value
     def accept(self, request: BatchRequest) -> AcceptedJob | Replay | Mismatch:
@@ -225,7 +228,7 @@ class Acceptor:
         begin = begin_of(request.hours, max(now, request.not_before))
         counted_later = len(parts) == 1 and begin <= now and _counted_later(request)
         small = counted_later and not self._settings.small_jobs_apart
-        job_id = small_id(new_id(now)) if small else new_id(now)
+        job_id = small_id(new_id(now), listed=not self._unlists()) if small else new_id(now)
         ttl = (begin + self._settings.kept_days * DAY_MS) // 1000
         chunks = [Chunk(job_id, i, part, ttl, zone) for i, (part, zone) in enumerate(parts)]
         usable = self._breaker_cache.open_to(request.route)

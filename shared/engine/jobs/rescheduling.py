@@ -7,12 +7,12 @@ from typing import Final
 
 from shared.domain.audit import SYSTEM, Act, audited
 from shared.domain.campaigns.approval import Decision
-from shared.domain.campaigns.campaign import USE_WITHIN_DAYS, Campaign
+from shared.domain.campaigns.campaign import Campaign
 from shared.domain.hours.hours import begin_of
 from shared.domain.ids import made_at
 from shared.domain.jobs.job import Job
 from shared.domain.jobs.queue import LedgerQueue
-from shared.domain.times import DAY_MS, FUTURE, Millis
+from shared.domain.times import DAY_MS, FUTURE, USE_WITHIN_DAYS, Millis
 from shared.engine.intake.schedules import Schedules, waits
 from shared.engine.jobs.control import NOT_FOR_NOTICES, NotNow
 from shared.engine.jobs.plan import Planner

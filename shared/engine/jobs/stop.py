@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from shared.domain.audit import Act, Event, audited
+from shared.domain.ids import ALPHABET
 from shared.domain.jobs.job import Job, StopReason
 from shared.domain.jobs.states import TRANSITIONS, Change
+from shared.domain.times import MINUTE_MS
 from shared.engine.pool import Pool
 from shared.frozen import dataclass
 from shared.ports import Clock, OpenJob, Records
@@ -14,6 +16,10 @@ PAGE: Final = 100
 """Jobs read at once: what one call of DynamoDB returns."""
 WIDTH: Final = 8
 """Jobs stopped side by side: each takes one transaction."""
+YOUNG: Final = 5
+"""Minutes after which the sweeper has put small jobs that have not ended into the index."""
+_YOUNG_PLACE: Final = "!"
+"""Begins the places of those that it may not have put there yet: before all slots."""
 
 
 class Stopper:
@@ -79,25 +85,47 @@ class OpenWork:
     """
 
     def __init__(
-        self, *, records: Records, slots: Iterable[str], stopper: Stopper, pool: Callable[[int], Pool]
+        self,
+        *,
+        records: Records,
+        slots: Iterable[str],
+        stopper: Stopper,
+        pool: Callable[[int], Pool],
+        clock: Clock,
     ) -> None:
         self._records = records
         self._slots = slots
         self._stopper = stopper
         self._pool = pool
+        self._clock = clock
 
     def pages(self, wanted: Callable[[Job], bool], *, after: str = "") -> Iterator[OpenPage]:
-        """Yield the wanted ones of each hundred open jobs, the oldest of each partition first: one read a hundred.
+        """Yield the wanted ones of each hundred open jobs: one read a hundred.
+
+        Small jobs of the last minutes are first, then the oldest of each partition.
 
         The index lags: a job that was accepted a moment ago may be missing.
 
         Args:
             after: the place of a page before; empty: from the beginning.
         """
-        for some in _hundreds(open_places(self._records, self._slots, after)):
-            names = [entry.job for _, entry in some]
+        for some in _hundreds(self._places(after)):
+            names = [name for _, name in some]
             found = self._records.read_jobs(names)
             yield OpenPage([found[x] for x in names if x in found and wanted(found[x])], some[-1][0])
+
+    def _places(self, after: str) -> Iterator[tuple[str, str]]:
+        """Yield the name of each open job with its place."""
+        if not after or after.startswith(_YOUNG_PLACE):
+            now = int(self._clock.now() * 1000) // MINUTE_MS
+            for minute in range(now - YOUNG, now + 1):
+                for part in ALPHABET:
+                    for job in self._records.unlisted(minute, part):
+                        place = f"{_YOUNG_PLACE}{minute}/{part}/{job}"
+                        if place > after:
+                            yield place, job
+        for place, entry in open_places(self._records, self._slots, after):
+            yield place, entry.job
 
     def stop(self, jobs: Iterable[Job], *, by: str, data: Mapping[str, str | int] | None = None) -> list[Job]:
         """Stop those of some open jobs that can be stopped; return them as they were. A repeat stops the rest.
@@ -122,8 +150,8 @@ def can_stop(job: Job) -> bool:
     return job.retry is not None or job.state in TRANSITIONS[Change.STOP][0]
 
 
-def _hundreds(entries: Iterable[tuple[str, OpenJob]]) -> Iterator[Sequence[tuple[str, OpenJob]]]:
-    some: list[tuple[str, OpenJob]] = []
+def _hundreds(entries: Iterable[tuple[str, str]]) -> Iterator[Sequence[tuple[str, str]]]:
+    some: list[tuple[str, str]] = []
     for entry in entries:
         some.append(entry)
         if len(some) == PAGE:

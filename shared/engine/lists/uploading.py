@@ -16,11 +16,11 @@ from typing import Final
 
 from shared.contracts import TEST_CREDENTIAL, Settings, ingest
 from shared.domain.audit import SYSTEM, Act, Event, audited
-from shared.domain.campaigns.campaign import MAX_JOBS, UNREAD, USE_WITHIN_DAYS, Campaign, Upload, UploadState
+from shared.domain.campaigns.campaign import MAX_JOBS, UNREAD, Campaign, Upload, UploadState
 from shared.domain.content.templates import RECIPIENT
 from shared.domain.ids import new_id
 from shared.domain.lists.uploads import ListRules
-from shared.domain.times import DAY_MS
+from shared.domain.times import DAY_MS, USE_WITHIN_DAYS
 from shared.frozen import dataclass
 from shared.ports import Campaigns, Clock, Files, OpenPlaces, PlaceKind, Queue, Retriable, Uploads
 

@@ -11,7 +11,8 @@ from operator import itemgetter
 from typing import Final, Protocol
 
 from shared.domain.ids import is_small
-from shared.domain.jobs.job import BATCH, Job
+from shared.domain.jobs.job import BATCH, Job, public_counts
+from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import TEST
 from shared.domain.searching.marks import SPAN_MS, MarkedJob, SearchPage, Sought, mark, marked, place_of
 from shared.domain.times import Millis
@@ -75,7 +76,15 @@ class Search:
         """Tell whether messages of a job may be wanted."""
         named = self.reference in ("", job.labels.reference) and (not self.tag or self.tag in job.labels.tags)
         within = self.since <= job.created_at and (not self.until or job.created_at < self.until)
-        return named and within and job.kind in self.kinds and job.namespace in self.spaces
+        known = job.kind in self.kinds and job.namespace in self.spaces
+        return named and within and known and self._may_have_states(job)
+
+    def _may_have_states(self, job: Job) -> bool:
+        """Tell whether a job has messages in a wanted state, by its figures. They are whole once it is LOGGED."""
+        if not self.wanted.states or job.state is not JobState.LOGGED:
+            return True
+        counts = public_counts(job.counts)
+        return any(counts[state.value] for state in self.wanted.states)
 
     def sought(self, space: str) -> bytes:
         """Return the mark to look for in a namespace: of what is likely the rarest; empty if nothing has one."""

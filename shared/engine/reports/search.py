@@ -7,6 +7,7 @@ from typing import Final, Protocol
 from shared.domain.ids import parse_message_id
 from shared.domain.jobs.job import Job
 from shared.domain.searching.marks import place_of
+from shared.domain.times import Millis
 from shared.engine.reports.candidates import BUDGET, LAST, Budget, Candidate, Candidates, Search, Step
 from shared.engine.reports.message_log import LogLine, MessageLog, Position
 from shared.frozen import dataclass
@@ -61,6 +62,11 @@ class SearchPlace:
             return None
         job, chunk, index = text.split(" ")
         return cls(job, int(chunk), int(index))
+
+    @property
+    def searched_to(self) -> Millis:
+        """When the job was accepted that the search has reached, Unix milliseconds."""
+        return int(self.job.partition("#")[0])
 
     @property
     def before(self) -> str:

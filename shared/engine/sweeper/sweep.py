@@ -29,6 +29,7 @@ class Swept:
         asked: chunks whose providers are asked about doubts.
         prolonged: jobs whose retention would have ended before they do.
         given_up: jobs that were ended, since they had waited for as long as a job may.
+        enlisted: small jobs that had not ended soon, and were put into the index of open jobs.
         unfinished: walks that did not come to the end of their round; the next run continues them.
         stuck: jobs in which nothing has happened for too long; None: not known, as this process did not see all jobs.
         express_wait_ms: lane → for how long the oldest of its due messages of small jobs has waited for a worker.
@@ -42,6 +43,7 @@ class Swept:
     asked: int
     prolonged: int = 0
     given_up: int = 0
+    enlisted: int = 0
     unfinished: tuple[str, ...] = ()
     stuck: tuple[str, ...] | None = ()
     express_wait_ms: Mapping[str, Millis] = field(default_factory=dict)
@@ -91,7 +93,7 @@ class Sweeper:
             self._bookmarks.save(notes)
         if faults:
             raise faults[0]
-        names = ("planned", "taken_over", "folded", "pointed", "logged", "asked", "prolonged", "given_up")
+        names = ("planned", "taken_over", "folded", "pointed", "logged", "asked", "prolonged", "given_up", "enlisted")
         return Swept(
             **{name: tally.of(name) for name in names},
             unfinished=unfinished,

@@ -22,6 +22,7 @@ class Progress:
         laps: of the present round, by run: up to which place it came, and its time (Unix ms).
         before: the same of the round before.
         left: what the next run checks first → from which chunk on, and its `since` (Unix ms).
+        floor: where rounds begin that come to each place once; empty for others.
     """
 
     after: str = ""
@@ -29,6 +30,7 @@ class Progress:
     laps: list[tuple[str, int]] = field(default_factory=list)
     before: list[tuple[str, int]] = field(default_factory=list)
     left: dict[str, tuple[int, int]] = field(default_factory=dict)
+    floor: str = ""
 
     def since(self, place: str) -> int:
         """Return the time of the run that was last at a place (Unix ms), 0 if none is known to have been."""
@@ -52,6 +54,11 @@ class Progress:
         self.reach(END, now)
         self.before, self.laps, self.after, self.began = self.laps, [], "", 0
 
+    @property
+    def is_full(self) -> bool:
+        """Tell whether no more can be left for the next run."""
+        return len(self.left) >= MAX_LEFT
+
     def leave(self, name: str, chunk: int, since: int) -> None:
         """Put a thing first in the next run.
 
@@ -59,13 +66,13 @@ class Progress:
             chunk: the chunk to continue from.
             since: its last look, Unix milliseconds.
         """
-        if len(self.left) < MAX_LEFT:
+        if not self.is_full:
             self.left[name] = (chunk, since)
 
     def dumps(self) -> str:
         """Return the progress as text."""
         fields = {"after": self.after, "began": self.began, "laps": self.laps, "before": self.before, "left": self.left}
-        return json.dumps(fields, separators=(",", ":"))
+        return json.dumps(fields | ({"floor": self.floor} if self.floor else {}), separators=(",", ":"))
 
     @classmethod
     def loads(cls, text: str) -> "Progress":
@@ -77,4 +84,5 @@ class Progress:
             laps=[(place, at) for place, at in raw.get("laps", [])],
             before=[(place, at) for place, at in raw.get("before", [])],
             left={name: (chunk, since) for name, (chunk, since) in raw.get("left", {}).items()},
+            floor=raw.get("floor", ""),
         )

@@ -69,6 +69,3 @@ class MailFiles(Files, Protocol):
         Raises:
             FileChanged: there is no file with that ETag.
         """
-
-    def remove(self, name: str) -> None:
-        """Remove a file; nothing happens if there is none."""

@@ -16,6 +16,3 @@ class FakeMailFiles(FakeFiles):
             return facts
 
         return self._tap("files.copy", made)
-
-    def remove(self, name: str) -> None:
-        self._tap("files.remove", lambda: self.items.pop(name, None))

@@ -112,7 +112,7 @@ def again(name: str, channel: str, message: Message) -> Written:
         name: of the campaign or the template.
     """
     short = 0 < len(message.text) <= markdown.MAX_CHARACTERS
-    is_markdown = short and channel_of(channel).rich and markdown.page(message.text) == message.body
+    is_markdown = short and channel_of(channel).rich and markdown.made_of(message.text, message.body)
     return Written(
         channel=channel,
         name=name,

@@ -7,6 +7,7 @@ from typing import Any, Final
 from functions.console.call import ConsoleCall
 from functions.console.pages.campaigns.drafting import Written, Wrong, channels, once, shown_mailbox
 from functions.console.pages.campaigns.view import without_credential
+from functions.console.pages.images.inserting import ShownPicture, shown_pictures
 from functions.console.rendering import POLICY
 from shared.domain.campaigns.campaign import Campaign
 from shared.domain.channels.lookup import channel_of
@@ -30,6 +31,8 @@ SHOWING: Final = {"Content-Security-Policy": f"{POLICY}; frame-src 'self'"}
 """Of a page with a preview in it."""
 _URL: Final = f"{{{{ {UNSUBSCRIBE_URL} }}}}"
 LEAVE: Final = {"html": f'<a href="{_URL}">Unsubscribe</a>', "markdown": f"[Unsubscribe]({_URL})"}
+PICTURES: Final = 12
+"""Of the account that a form shows; the others are on a page of their own."""
 MAX_SHOWN: Final = 1_500_000
 """Characters of a body that are shown: an answer takes 6 MB, and what is escaped is longer."""
 
@@ -72,6 +75,7 @@ class MessageForm:
         senders: domains and addresses that the account may send from.
         once: what the form names itself by.
         columns: of the campaign's list, by the names that a placeholder can have.
+        pictures: the newest that the account has.
     """
 
     written: Written
@@ -80,6 +84,7 @@ class MessageForm:
     senders: Sequence[str]
     once: str
     columns: Sequence[str] = ()
+    pictures: Sequence[ShownPicture] = ()
 
     @property
     def placeholders(self) -> Sequence[str]:
@@ -115,6 +120,7 @@ def form_page(
         senders=call.services.campaigns().senders(call.account),
         once=call.form.get("once") or once(call),
         columns=[name for name in columns if usable(name)],
+        pictures=shown_pictures(call)[:PICTURES] if found.by.rich else (),
     )
     status = 422 if wrong else 200
     return call.services.pages.page(call, template, {"form": form, **context}, status=status, headers=SHOWING)

@@ -7,6 +7,7 @@ from functions.console import lists
 from functions.console.call import ConsoleCall
 from functions.console.listing import Asked, Filters, ListFilter, ListRows, listed, states
 from functions.console.pages import hours
+from functions.console.pages.campaigns import again as kept
 from functions.console.pages.campaigns import recipients, samples, sending, uploads
 from functions.console.pages.campaigns.drafting import (
     CHANNEL_NAMES,
@@ -96,6 +97,7 @@ def campaign(call: ConsoleCall) -> Answer:
         "row": _row_of_message(call, found) or _row_of_sheet(call, found) or row_of(call),
         "sheet": call.request.query.get("sheet", "")[:SHEET_DIGITS],
         "samples": call.services.campaigns().samples,
+        "kept": kept.kept_lists(call, found),
         "once": once(call),
         **uploads.shown_problems(call, view),
     }
@@ -317,5 +319,6 @@ ROUTES: Final = (
     PageRoute("POST", f"{_ONE}/delete", "delete a campaign", delete, Scope.SEND, ends=True),
     *recipients.ROUTES,
     *uploads.ROUTES,
+    *kept.ROUTES,
     *sending.ROUTES,
 )

@@ -32,6 +32,7 @@ STOPPED_BY: Final = {
     "expired": "because it waited for a year",
     "key_revoked": "because its API key was revoked before it started",
     "sender_removed": "because its account lost the sender before it started",
+    "restored": "because it came back from a copy: operators release it",
 }
 
 

@@ -18,6 +18,7 @@ from shared.adapters.dynamo.accounts.spending import KnownRules, limit_updates, 
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, quiet_name, s
 from shared.adapters.dynamo.homes import IN_RECORDS, Homes
+from shared.adapters.dynamo.indices import KnownUnlisting
 from shared.contracts import AUDIT_DAYS
 from shared.domain.accounts import (
     REQUEST_BURST,
@@ -54,6 +55,7 @@ class Accounts(ApiKeys):
         audit_days: for how long an entry of the audit log is kept.
         homes: where identities and the audit log are kept.
         rules: what the process knows of accounts' limits; None: only this object knows it.
+        unlisting: what the process knows of how small jobs are stored; None: it makes none.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Accounts(ApiKeys):
         audit_days: int = AUDIT_DAYS,
         homes: Homes = IN_RECORDS,
         rules: KnownRules | None = None,
+        unlisting: KnownUnlisting | None = None,
     ) -> None:
         super().__init__(client, table, clock, audit_days=audit_days, homes=homes)
         self._allowances = Allowances(self._db, table, clock, rate=rate, burst=burst)
@@ -74,6 +77,7 @@ class Accounts(ApiKeys):
             self._db, table, clock, rate=rate / TEST_SHARE, burst=max(1, burst // TEST_SHARE), key=_test_bucket
         )
         self._rules = rules or KnownRules(self._db, table, clock)
+        self._unlisting = unlisting or KnownUnlisting(self._db, table)
         self._senders: dict[tuple[str, str], tuple[float, SenderCheck]] = {}
         self._opened: dict[tuple[str, str], tuple[float, bool]] = {}
 
@@ -365,7 +369,9 @@ class Accounts(ApiKeys):
             return known
         domain = address_key.rpartition("@")[2]
         wanted = [keys.sender(account, address_key), keys.sender(account, domain), keys.account(account)]
-        read, controls = self._places.find(wanted, [keys.account_control(account)], consistent=False)
+        beside = [keys.account_control(account), *self._unlisting.wanted]
+        read, controls = self._places.find(wanted, beside, consistent=False)
+        self._unlisting.learn(controls)
         profiles = [x for x in read if x["sk"]["S"] == keys.PROFILE]
         self._rules.learn(owner(account), *profiles)
         check = SenderCheck(any("suspended" in x for x in controls), len(read) > len(profiles))
@@ -386,7 +392,8 @@ class Accounts(ApiKeys):
         name = (account, channel)
         if self._recall(self._opened, name) is not None:
             return True
-        found, _ = self._places.find([keys.account(account)], consistent=False)
+        found, beside = self._places.find([keys.account(account)], self._unlisting.wanted, consistent=False)
+        self._unlisting.learn(beside)
         self._rules.learn(owner(account), *found)
         opens = all(account_of(account, x).opens(channel) for x in found)
         if opens:

@@ -50,6 +50,8 @@ _LOG: Final = logging.getLogger(__name__)
 _FIELDS: Final = Fields(
     ApiKey, apart=("id", "scopes", "proof", "used", "site"), always=("account", "test", "name", "created_at")
 )
+_GONE: Final = {"moved": KeyRefusal.MOVED, "revoked": KeyRefusal.REVOKED}
+"""Attribute of the item of a key's last use → why there is no such key."""
 N = TypeVar("N", bound=Hashable)
 T = TypeVar("T")
 
@@ -143,7 +145,7 @@ class ApiKeys:
         if key is None:
             found, uses = self._places.find([keys.api_key(digest)], [keys.api_key_use(digest)], consistent=False)
             if not found:
-                return KeyRefusal.REVOKED if any("revoked" in x for x in uses) else KeyRefusal.WRONG
+                return next((gone for note, gone in _GONE.items() if any(note in x for x in uses)), KeyRefusal.WRONG)
             key = _used(_key(found[0], id_of_key(digest)), uses)
             self._remember(self._keys, digest, key)
         return key if key.valid_at(self._now()) else KeyRefusal.EXPIRED

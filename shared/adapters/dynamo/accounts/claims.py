@@ -80,8 +80,13 @@ class DynamoClaims:
 
 
 def _key(account: str, domain: str) -> keys.Key:
-    return keys.key(f"{keys.account_pk(owner(account))}#CLAIMS", domain)
+    return keys.key(claims_pk(account), domain)
 
 
 def _claim(item: Item) -> SenderClaim:
     return SenderClaim(item["sk"]["S"], number(item, "created_at"), number(item, "proven_at"))
+
+
+def claims_pk(account: str) -> str:
+    """Return the partition of an account's claims."""
+    return f"{keys.account_pk(owner(account))}#CLAIMS"

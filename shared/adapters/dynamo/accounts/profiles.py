@@ -4,7 +4,7 @@ from typing import Final
 
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import number, quiet, text
-from shared.domain.accounts import Account
+from shared.domain.accounts import Account, Place
 
 OWN: Final[Item] = {"own": {"BOOL": True}}
 """Marks an account that a person made for themselves."""
@@ -31,4 +31,6 @@ def account_of(account: str, profile: Item, control: Item | None = None) -> Acco
         leaves_at=number(profile, "leaves_at"),
         leaving="leaving" in profile,
         deleted_at=number(profile, "deleted_at"),
+        place=Place(text(profile, "place")),
+        elsewhere=text(profile, "elsewhere"),
     )

@@ -1,4 +1,4 @@
-"""Deletes what stays by itself of an account that leaves: its own rows, its campaigns, its stored templates.
+"""Deletes what stays by itself of an account that leaves: its own rows and pictures, campaigns, stored templates.
 
 Jobs and messages have an end of their own, and are left to it: their providers still report about them.
 """

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.client import Item
-from shared.domain.ids import is_small
-from shared.domain.jobs.ledger import Ledger
+from shared.adapters.dynamo.jobs import transitions
+from shared.domain.ids import is_small, is_unlisted
+from shared.domain.jobs.ledger import Ledger, LedgerStatus
 from shared.frozen import dataclass
 
 _REMOVE: Final = " REMOVE "
@@ -32,6 +33,8 @@ class JobTables:
 def replaced(tables: JobTables, old: Ledger, new: Ledger, more: Item | None = None) -> Item:
     """Return the update of a ledger, on the condition that its version is unchanged.
 
+    A lease that leaves something waiting puts an unlisted job into the index `open`: its pointer is about to go.
+
     Args:
         more: further attributes of the item that are set with it.
     """
@@ -39,7 +42,10 @@ def replaced(tables: JobTables, old: Ledger, new: Ledger, more: Item | None = No
     before, after = codec.ledger_fields(old), codec.ledger_fields(new)
     of = codec.of_ledger(old.job)
     changes = {of + k: v for k, v in after.items() if before.get(k) != v} | (more or {})
-    return codec.guarded(table, key, changes, [of + k for k in before if k not in after], of + "version", old.version)
+    update = codec.guarded(table, key, changes, [of + k for k in before if k not in after], of + "version", old.version)
+    if is_unlisted(old.job) and old.status is LedgerStatus.BUSY and new.status is LedgerStatus.IDLE:
+        [update] = (x["Update"] for x in together(update, {"Update": transitions.enlist(table, old.job)}))
+    return update
 
 
 def together(ledger: Item, job: Item) -> list[Item]:

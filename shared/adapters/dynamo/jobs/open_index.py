@@ -1,4 +1,7 @@
-"""The index `open`: jobs that are not LOGGED, LOGGED ones with doubts, and those to be archived."""
+"""The index `open`: jobs that are not LOGGED, LOGGED ones with doubts, and those to be archived.
+
+A small job comes into it once it has waited (ADR 287). Until then its key, which is its minute, finds it.
+"""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -7,12 +10,13 @@ from typing import Final
 from shared.adapters.dynamo import codec, indices, keys
 from shared.adapters.dynamo.client import Dynamo, Item
 from shared.adapters.dynamo.codec import n, s
+from shared.adapters.dynamo.jobs import transitions
 from shared.contracts import INDEX_OPEN
 from shared.domain.jobs.job import SHARDS, shard_of
 from shared.domain.jobs.states import JobState
+from shared.domain.times import MINUTE_MS
 from shared.ports import OpenJob
 
-MINUTE_MS: Final = 60_000
 REMOVED: Final = " REMOVE open_pk, open_sk"
 
 
@@ -49,6 +53,21 @@ class OpenIndex:
 
     def open_on(self, credential: str, *, running: bool) -> Iterable[OpenJob]:
         return self.open_jobs([indices.open_slot(credential, 0, running=running)])
+
+    def unlisted(self, minute: int, part: str) -> Iterable[str]:
+        for item in self._db.query(
+            self._records,
+            KeyConditionExpression="pk = :pk",
+            FilterExpression="attribute_not_exists(open_pk) AND #state <> :logged",
+            ProjectionExpression="sk",
+            ExpressionAttributeNames={"#state": "state"},
+            ExpressionAttributeValues={":pk": s(keys.minute_pk(minute, part)), ":logged": s(JobState.LOGGED.value)},
+            ConsistentRead=True,
+        ):
+            yield keys.job_of(item)
+
+    def enlist(self, job: str) -> None:
+        self._db.attempt("update_item", **transitions.enlist_late(self._records, job))  # unless it has ended
 
     def doubts(self, now: int) -> Iterable[str]:
         for shard in _shards(now):

@@ -11,7 +11,8 @@ from shared.adapters.dynamo import codec, indices, keys
 from shared.adapters.dynamo.client import Item
 from shared.adapters.dynamo.codec import n, s
 from shared.domain.archive import due
-from shared.domain.jobs.job import MAIL, Job, RetryRequest, StopReason
+from shared.domain.ids import made_at
+from shared.domain.jobs.job import MAIL, Job, RetryRequest, StopReason, shard_of
 from shared.domain.jobs.look_ups import LOOKS
 from shared.domain.jobs.states import ACTIVE, TRANSITIONS, Change, JobState, reopened
 from shared.domain.times import Millis
@@ -232,6 +233,39 @@ def override_guard(table: str, job: str) -> Item:
         "UpdateExpression": "SET guard_off = :true, version = version + :one",
         "ConditionExpression": "attribute_exists(pk)",
         "ExpressionAttributeValues": {":true": {"BOOL": True}, ":one": n(1)},
+    }
+
+
+def enlist(table: str, job: str) -> Item:
+    """Return the update that puts a small job into the index `open`, as under way, if it has no place there.
+
+    The place follows from the id: a small job reserves nothing, and its id was made when it was accepted.
+    """
+    return {
+        "TableName": table,
+        "Key": keys.job(job),
+        "UpdateExpression": "SET " + ", ".join(f"{x} = if_not_exists({x}, :{x})" for x in ("open_pk", "open_sk")),
+        "ConditionExpression": "attribute_exists(pk)",
+        "ExpressionAttributeValues": {
+            ":open_pk": s(indices.open_slot(None, shard_of(job), running=True)),
+            ":open_sk": s(keys.aged(made_at(job), job)),
+        },
+    }
+
+
+def enlist_late(table: str, job: str) -> Item:
+    """Return the update that puts a small job that has not ended into the index `open`, and moves the job's version."""
+    update = enlist(table, job)
+    return {
+        **update,
+        "UpdateExpression": update["UpdateExpression"] + ", version = version + :one",
+        "ConditionExpression": "attribute_not_exists(open_pk) AND #state <> :logged",
+        "ExpressionAttributeNames": {"#state": "state"},
+        "ExpressionAttributeValues": {
+            **update["ExpressionAttributeValues"],
+            ":one": n(1),
+            ":logged": s(JobState.LOGGED.value),
+        },
     }
 
 

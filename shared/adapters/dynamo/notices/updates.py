@@ -40,7 +40,7 @@ def log_actions(table: str, entries: Sequence[UpdateEntry]) -> list[Item]:
     for entry in entries:
         lowest[entry.notifier] = min(entry.stamp, lowest.get(entry.notifier, entry.stamp))
     puts: list[Item] = [
-        {"Put": {"TableName": table, "Item": _item(x), "ConditionExpression": "attribute_not_exists(pk)"}}
+        {"Put": {"TableName": table, "Item": entry_item(x), "ConditionExpression": "attribute_not_exists(pk)"}}
         for x in entries
     ]
     checks: list[Item] = [
@@ -151,7 +151,8 @@ class DynamoUpdates(InRecords):
             yield from map(update_entry, found)
 
 
-def _item(x: UpdateEntry) -> Item:
+def entry_item(x: UpdateEntry) -> Item:
+    """Return the item of an entry."""
     return {
         "pk": s(keys.updates_pk(x.notifier, day_of(x.stamp))),
         "sk": s(f"{x.stamp:015d}#{x.notice[:8]}"),

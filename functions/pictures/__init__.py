@@ -1,0 +1,1 @@
+"""GET /images/{account}/{file}: pictures of messages, which are public."""

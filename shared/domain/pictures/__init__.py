@@ -1,0 +1,1 @@
+"""Pictures of messages: which files are one, and what of them is kept."""
