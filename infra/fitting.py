@@ -1,7 +1,8 @@
 """Holds synthesised templates against AWS's limits: what AWS would refuse hours later is one line at the synth."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -219,8 +220,32 @@ def measured(folder: Path, stack: str) -> Iterator[Found]:
         for name, row in template["Resources"].items():
             yield from _resource(f"{where}/{name}", row, sizes)
         yield from _callers(where, template, sizes)
+    yield from _together(stack, templates.values(), sizes)
     size = sum(x.stat().st_size for folder in made if folder.is_dir() for x in folder.rglob("*") if x.is_file())
     yield Found(limits.ASSET, "the functions' code", size, limits.ASSET.setting)
+
+
+def _together(stack: str, templates: Iterable[Json], sizes: Lengths) -> Iterator[Found]:
+    """Count what the templates of a stack have only together: readers of a stream, and executions."""
+    every = [x for template in templates for x in template["Resources"].items()]
+    sources = [r["Properties"] for _, r in every if r["Type"] == "AWS::Lambda::EventSourceMapping"]
+    functions = {name: r.get("Properties", {}) for name, r in every if r["Type"] == "AWS::Lambda::Function"}
+    yield from _readers(sources, sizes)
+    yield Found(limits.EXECUTIONS, stack, _executions(functions, sources, sizes), limits.EXECUTIONS.setting)
+
+
+def _readers(sources: Sequence[Json], sizes: Lengths) -> Iterator[Found]:
+    readers = Counter(sizes.origin(p.get("EventSourceArn")) for p in sources if "StartingPosition" in p)
+    for source, count in readers.items():
+        yield Found(limits.STREAM_READERS, source, count, limits.STREAM_READERS.setting)
+
+
+def _executions(functions: Mapping[str, Json], sources: Sequence[Json], sizes: Lengths) -> int:
+    """Return the executions that are reserved, with those that queues start beside them; 0 if none is reserved."""
+    reserved = {name: p.get("ReservedConcurrentExecutions", 0) for name, p in functions.items()}
+    kept = sum(reserved.values())
+    queued = [(sizes.origin(p.get("FunctionName")), _concurrency(p, sizes)[0]) for p in sources]
+    return kept + sum(most for function, most in queued if not reserved.get(function)) if kept else 0
 
 
 def _made(folder: Path, stack: str) -> list[str]:

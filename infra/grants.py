@@ -324,9 +324,16 @@ class Grants(Arns):
         function.allow("s3:GetObject", "s3:PutObject", "s3:DeleteObject", on=contents)
         function.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
-    def notices(self, notices: NoticesConstruct) -> None:
-        """Let notices become runs. The logger reports their words by its own rights."""
+    def notices(self, notices: NoticesConstruct, schedules: SchedulesConstruct, due: Function) -> None:
+        """Let notices become runs. The logger reports their words by its own rights.
+
+        Args:
+            schedules: the construct of the queue by which it is woken.
+            due: the function that wakes it.
+        """
         run = notices.run
+        due.allow("lambda:InvokeFunction", on=[run.function.function_arn])
+        self._announce(run, schedules)
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.records.table_arn])
         run.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[self._storage.ops.table_arn])
         run.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
@@ -395,8 +402,9 @@ class Grants(Arns):
         for function in (serve, due):
             self._schedule(function, schedules)
         serve.allow("scheduler:DeleteSchedule", on=[self._own_schedules(schedules)])
-        for function in (serve, dispatch.plan, dispatch.log, dispatch.sweep):
-            function.allow("sqs:SendMessage", on=[queue])
+        for function in (dispatch.plan, dispatch.log, dispatch.track, dispatch.sweep):
+            self._announce(function, schedules)
+        serve.allow("sqs:SendMessage", on=[queue])
         due.allow(*CONSUME, "sqs:SendMessage", on=[queue])
         due.allow(*READ, *CHANGE, on=[self._storage.records.table_arn, self._storage.ops.table_arn])
         due.allow("dynamodb:Query", on=self._indexes(contracts.INDEX_OPEN))
@@ -409,6 +417,12 @@ class Grants(Arns):
         """Let a function have jobs started at their time."""
         function.allow("scheduler:CreateSchedule", "scheduler:UpdateSchedule", on=[self._own_schedules(schedules)])
         function.allow("iam:PassRole", on=[schedules.role.role_arn])
+
+    def _announce(self, function: Function, schedules: SchedulesConstruct) -> None:
+        """Let a function have others woken when something is due."""
+        function.allow("scheduler:CreateSchedule", on=[self._own_schedules(schedules)])
+        function.allow("iam:PassRole", on=[schedules.role.role_arn])
+        function.allow("sqs:SendMessage", on=[schedules.work.queue.queue_arn])
 
     def _own_schedules(self, schedules: SchedulesConstruct) -> str:
         # The emulator judges every schedule as if it were one of the group `default`.
@@ -432,11 +446,14 @@ class Grants(Arns):
         make.allow("s3:GetObject", "s3:PutObject", on=self._storage.objects(EXPORTS))
         make.allow("s3:ListBucket", on=[self._storage.bucket.bucket_arn])
 
-    def inbox(self, inbox: QueueWorker, serve: Function, sweep: Function, take: Function) -> None:
+    def inbox(
+        self, inbox: QueueWorker, schedules: SchedulesConstruct, serve: Function, sweep: Function, take: Function
+    ) -> None:
         """Let records of notifiers be stored and taken, and runs of those that are due begin.
 
         Args:
             inbox: the construct with the queue of inboxes.
+            schedules: the construct with the queue of what is due.
             take: the function that takes records.
         """
         queue = inbox.work.queue.queue_arn
@@ -444,6 +461,7 @@ class Grants(Arns):
             function.allow("sqs:SendMessage", on=[queue])
         serve.allow("s3:PutObject", on=self._storage.objects(contracts.INBOX_PREFIX))
         take.allow(*CONSUME, on=[queue])
+        self._announce(take, schedules)
         for table in (self._storage.records, self._storage.ops):
             take.allow(*READ, *CHANGE, "dynamodb:BatchWriteItem", on=[table.table_arn])  # runs that begin at once
         take.allow("sqs:SendMessage", "sqs:GetQueueAttributes", on=[self._lanes()])

@@ -38,6 +38,23 @@ class Lengths:
         self._resources = {name: row for t in templates for name, row in t["Resources"].items()}
         nested = [r for r in self._resources.values() if r["Type"] == "AWS::CloudFormation::Stack"]
         self._parameters = {k: v for r in nested for k, v in r["Properties"].get("Parameters", {}).items()}
+        self._outputs = {name: row["Value"] for t in templates for name, row in t.get("Outputs", {}).items()}
+
+    def origin(self, value: Any) -> str:
+        """Return the logical id of the resource that a value refers to, through the parameters and outputs of stacks.
+
+        A value that refers to none is returned as JSON.
+        """
+        match value:
+            case {"Ref": str(name)} if name in self._parameters:
+                return self.origin(self._parameters[name])
+            case {"Ref": str(name)}:
+                return name
+            case {"Fn::GetAtt": [str(), str(attribute)]} if attribute.removeprefix("Outputs.") in self._outputs:
+                return self.origin(self._outputs[attribute.removeprefix("Outputs.")])
+            case {"Fn::GetAtt": [str(name), _]}:
+                return name
+        return json.dumps(value)
 
     def resolved(self, value: Any) -> Any:
         """Return a value with a text of the greatest length in place of each reference."""

@@ -11,6 +11,7 @@ _AWS: Final = "https://docs.aws.amazon.com"
 CLOUDFORMATION: Final = f"{_AWS}/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html"
 LAMBDA: Final = f"{_AWS}/lambda/latest/dg/gettingstarted-limits.html"
 LAMBDA_VPC: Final = f"{_AWS}/lambda/latest/api/API_VpcConfig.html"
+STREAMS: Final = f"{_AWS}/amazondynamodb/latest/developerguide/Streams.html"
 FILTERING: Final = f"{_AWS}/lambda/latest/dg/invocation-eventfiltering.html"
 IAM: Final = f"{_AWS}/IAM/latest/UserGuide/reference_iam-quotas.html"
 SQS_QUEUES: Final = f"{_AWS}/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html"
@@ -70,6 +71,8 @@ FUNCTION_MB: Final = Limit(10_240, "MB of a function's memory", LAMBDA)
 FUNCTION_POLICY: Final = Limit(20 * 1024, "bytes of a function's policy of callers", LAMBDA)
 FILTERS: Final = Limit(5, "filters of an event source", FILTERING)
 FILTER: Final = Limit(4096, "characters of an event source's filter", FILTERING)
+EXECUTIONS: Final = Limit(1000, "executions at once, of what functions reserve and of queues beside it", LAMBDA)
+STREAM_READERS: Final = Limit(2, "readers of a table's stream", STREAMS)
 SOURCE_CONCURRENCY: Final = Limit(1000, "invocations at once of an event source", LAMBDA)
 
 SUBNETS: Final = Limit(16, "subnets of a function", LAMBDA_VPC, "vpc")

@@ -446,6 +446,7 @@ class Posthaste(SettingFields):
     alarm_email: str = ""
     alarm_topic_arn: TopicArn = ""
     kms_key_arn: KeyArn = ""
+    kms_everywhere: bool = False
     permissions_boundary_arn: PolicyArn = ""
     code_signing_config_arn: SigningArn = ""
     vpc: VpcFields | None = None
@@ -489,20 +490,26 @@ class Posthaste(SettingFields):
             raise ValueError(f"routing names channel {channel!r}, which has no route")
         self._check_retired()
         self._check_excluded()
+        self._check_needed()
         return self
 
     def _check_excluded(self) -> None:
         """Refuse settings of which one leaves no sense to the other."""
         if self.domain is not None and self.public_url:
             raise ValueError("public_url: domain.name is the public address; leave one of them out")
-        if self.edge is not None and self.domain is None:
-            raise ValueError("edge: it answers to the name of domain, and there is none")
         if self.alarm_email and self.alarm_topic_arn:
             raise ValueError("alarm_email: your own topic (alarm_topic_arn) has its own subscribers; leave one out")
         if self.webhooks_at_once and self.reserved == "none":
             raise ValueError('webhooks_at_once is reserved concurrency, and reserved is "none"')
         if self.at_once is not None:
             self._check_at_once(self.at_once)
+
+    def _check_needed(self) -> None:
+        """Refuse settings about another one that is not there."""
+        if self.kms_everywhere and not self.kms_key_arn:
+            raise ValueError("kms_everywhere: it is about kms_key_arn, and there is none")
+        if self.edge is not None and self.domain is None:
+            raise ValueError("edge: it answers to the name of domain, and there is none")
 
     def _check_at_once(self, bounds: AtOnceFields) -> None:
         """Refuse bounds that have nothing to bound, or a second one of the same function."""

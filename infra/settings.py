@@ -111,6 +111,7 @@ class DeploymentSettings:
         alarm_topic_arn: the operators' own topic of alarms; empty: the stack makes one.
         stacks: credential → the nested stack with its lane; the lanes of others are in the stack itself.
         kms_key_arn: the customer's key of tables, bucket, queues and credentials' secrets; empty: AWS' own keys.
+        kms_everywhere: whether it is also that of logs, topics and functions' environments.
         permissions_boundary_arn: the policy that bounds every role; empty: none does.
         code_signing_config_arn: by which Lambda checks the functions' code; empty: it does not.
         vpc: of the functions; None: they are in Lambda's own network.
@@ -136,6 +137,7 @@ class DeploymentSettings:
     alarm_topic_arn: str = ""
     stacks: Mapping[str, str] = field(default_factory=dict)
     kms_key_arn: str = ""
+    kms_everywhere: bool = False
     permissions_boundary_arn: str = ""
     code_signing_config_arn: str = ""
     vpc: VpcFields | None = None
@@ -273,6 +275,7 @@ def read(
         parsed.alarm_topic_arn,
         stacks,
         kms_key_arn=parsed.kms_key_arn,
+        kms_everywhere=parsed.kms_everywhere,
         permissions_boundary_arn=parsed.permissions_boundary_arn,
         code_signing_config_arn=parsed.code_signing_config_arn,
         vpc=parsed.vpc,

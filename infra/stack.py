@@ -97,7 +97,7 @@ class PosthasteStack(Stack):
             environment={
                 **environment,
                 **lists.environment,
-                contracts.ENV_DUE_QUEUE_URL: schedules.work.queue.queue_url,
+                **schedules.environment,
                 **(exports.environment if archived else {}),
                 **storage.copied,
             },
@@ -114,11 +114,13 @@ class PosthasteStack(Stack):
         grants.webhooks(feedback, webhooks.receive)
         grants.dispatch(feedback, dispatch)
         grants.lists(lists, api.serve, dispatch.sweep, lists.serve(code, environment))
-        due = grants.schedules(schedules, api.serve, schedules.serve(code, environment), dispatch)
-        notices = NoticesConstruct(self, "Notices", deployment=deployment, code=code, environment=environment)
-        grants.notices(notices)
+        notices = NoticesConstruct(
+            self, "Notices", deployment=deployment, code=code, environment={**environment, **schedules.environment}
+        )
+        due = grants.schedules(schedules, api.serve, schedules.serve(code, {**environment, **notices.named}), dispatch)
+        grants.notices(notices, schedules, due)
         grants.digest(digest, api.serve, due, digest.serve(code, told))
-        grants.inbox(inbox, api.serve, dispatch.sweep, inbox.serve(code, environment))
+        grants.inbox(inbox, schedules, api.serve, dispatch.sweep, inbox.serve(code, schedules.told(environment)))
         make = exports.serve(code, environment)
         grants.exports(exports, api.serve, make)
         if archived:

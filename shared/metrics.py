@@ -82,6 +82,8 @@ class Metric(StrEnum):
     """sweep: lost pointers that were sent again."""
     NOTICED = "NoticeRuns"
     """notices: 1 after each run without a fault that saw all that was due, else 0."""
+    NOTICES_OVERDUE = "NoticesOverdue"
+    """notices: 1 after each look of the sweeper that found work which no schedule has brought."""
     DIGESTED = "DigestRuns"
     """digest: 1 after each run for what was overdue that saw all such windows, else 0."""
     DIGESTS_OVERDUE = "DigestsOverdue"

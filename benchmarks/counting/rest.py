@@ -30,7 +30,7 @@ test keys."""
 SECRETS_OF_A_CREDENTIAL: Final = 2
 SECRETS_BESIDES: Final = 3
 """For unsubscription links, for webhooks to accounts, and for hashes of addresses."""
-ALARMED: Final = 81
+ALARMED: Final = 82
 ALARMED_CREDENTIAL: Final = 7
 ALARMED_PROVIDER: Final = 10
 """Metrics that alarms look at: of the deployment, of each credential, and of each provider of a channel."""
@@ -66,7 +66,6 @@ _LOOK: Final = {"Records": [{"messageId": "m", "body": contracts.LOOK}]}
 IDLE: Final = (
     _Idle("the sweeper", "sweep", {}),
     _Idle("looks for dead workers' leases", "due", _LOOK, runs=len(LOOKS)),
-    _Idle("the function of notices", "notices", {}),
     _Idle("the function that posts webhooks to accounts", "call_hooks", {}, gb=1.0),
 )
 """infra/functions has their memory."""

@@ -172,6 +172,7 @@ class World:
             raise RuntimeError("the names of addresses have no key")
         for c in self.config.credentials:
             secrets.create_secret(Name=contracts.secret_name("bench", c.id), SecretString=json.dumps(self.wire.secret))
+        self._plain.client("scheduler").create_schedule_group(Name=contracts.prefix("bench"))
         os.environ |= {
             contracts.ENV_SETTINGS: self.config.dumps(),
             contracts.ENV_RECORDS_TABLE: TABLES.records,
@@ -181,8 +182,8 @@ class World:
             contracts.ENV_BUCKET: "bench",
             contracts.ENV_FEEDBACK_QUEUE_URL: self._feedback,
             contracts.ENV_INGEST_QUEUE_URL: self._lists,
-            contracts.ENV_EXPORT_QUEUE_URL: self._feedback,  # nothing here is exported or scheduled
-            contracts.ENV_DUE_QUEUE_URL: self._feedback,
+            contracts.ENV_EXPORT_QUEUE_URL: self._feedback,  # nothing here is exported
+            contracts.ENV_DUE_QUEUE_URL: self._sqs.create_queue(QueueName="posthaste-bench-due")["QueueUrl"],
             contracts.ENV_DUE_QUEUE_ARN: "arn:aws:sqs:us-east-1:123456789012:due",
             contracts.ENV_SCHEDULER_ROLE_ARN: "arn:aws:iam::123456789012:role/bench",
             contracts.ENV_API_URL: "https://0123456789.execute-api.us-east-1.amazonaws.com",

@@ -22,6 +22,7 @@ from uuid import UUID
 
 from benchmarks.counting import cost
 from benchmarks.rig import prices
+from benchmarks.rig.sizes import KB
 from benchmarks.scale.cloud import Busy, Function, Processor, QuickLanes
 from benchmarks.scale.deployment import deployment
 from benchmarks.scale.hearing import HEARD, Hearing, HintQueues
@@ -31,6 +32,7 @@ from benchmarks.scale.result import Result, Sample
 from benchmarks.scale.scenes import Scene
 from benchmarks.scale.table import ModelDynamo, Usage
 from cli.checks.account import SINGLES_PER_WORKER
+from infra.functions.lane import BUSY_RATE, FAST_MB, SLOW_MB
 from shared.adapters.dynamo import codec, keys
 from shared.adapters.dynamo.credentials.pacer import DynamoPacer
 from shared.contracts import Credential, CredentialQuota, Per, ProviderEvent
@@ -146,7 +148,8 @@ class Run:
         self.loggers = max(1, round(SHARDS * part))
         self.track_function = Function(self.clock, self.trackers)
         self.log_function = Function(self.clock, self.loggers)
-        self._busy: list[Busy] = []
+        self._busy: list[tuple[Busy, float]] = []
+        """Each sender's container, and its GB."""
         self._accepted: dict[str, tuple[Seconds, str]] = {}
         """Job → since when its messages wait, and what they are."""
         self._counted = 0
@@ -268,13 +271,14 @@ class Run:
     # Functions
 
     def _senders(self, c: Credential) -> Iterable[Callable[[], None]]:
+        memory = (SLOW_MB if c.rate / c.workers <= BUSY_RATE else FAST_MB) / KB
         for _ in range(c.express_workers):
             sender, busy, processor = self._sender(c), Busy(self.clock), Processor(self.clock)
-            self._busy.append(busy)
+            self._busy.append((busy, memory))
             yield from (partial(self._serve_small, c, sender, busy, processor) for _ in range(c.groups))
         for _ in range(c.workers):
             busy = Busy(self.clock)
-            self._busy.append(busy)
+            self._busy.append((busy, memory))
             yield partial(self._serve_large, c, self._sender(c), busy)
 
     def _sender(self, c: Credential) -> GroupSender:
@@ -496,8 +500,8 @@ class Run:
         posts = len(self._accepted) + self._refused
         cost.requested(out, posts)
         cost.function(out, posts, 0, cost.API_GB, self.api.billed, lines=cost.API_LINES)
-        sent = sum(x.seconds for x in self._busy)
-        cost.function(out, self._groups + self._pointers, 0, cost.SENDER_GB[cost.RATE], sent)
+        sent = sum(x.seconds * gb for x, gb in self._busy)
+        cost.function(out, self._groups + self._pointers, 0, 1.0, sent)
         pointers = sum(x.requests for x in self.world.lanes.values())  # type: ignore[attr-defined]
         received = 2 * (self._groups + self._pointers)
         out.add("SQS", (pointers + received) * (prices.SQS_REQUEST + prices.SQS_FAIR))
@@ -524,10 +528,9 @@ def _account(number: int) -> str:
 
 def declared(scene: Scene, rank: int) -> Credential:
     """Return a credential with the rate and the workers that its load at noon asks for."""
-    noon = scene.messages(rank, PEAK)
+    noon = scene.messages(rank, PEAK * (scene.load if scene.few else 1))
     rate = max(5.0, ceil(HEADROOM * noon))
-    served = scene.messages(rank) if scene.few else noon
-    workers = max(2, ceil(SPARE * served * SINGLE / SINGLES_PER_WORKER))
+    workers = max(2, ceil(SPARE * noon * SINGLE / SINGLES_PER_WORKER))
     name = f"rank-{rank}"
     quotas = (CredentialQuota(scene.quota, Per.DAY),) if scene.quota and rank == scene.ranks[0] else ()
     return replace(Credential(name, name, "email", rate), workers=workers, quotas=quotas)

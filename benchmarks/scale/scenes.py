@@ -35,7 +35,7 @@ class Scene:
         begins: Unix seconds.
         quota: messages a day that the first credential may send; 0: no quota.
         batch: messages of a batch; 0: as many as come in some seconds.
-        few: a credential has no more workers than its load asks for. Its rate is that of the goal.
+        few: rate and workers are those of a stage for this load, not for that of the goal.
     """
 
     name: str

@@ -29,32 +29,31 @@ def handler(event: Mapping[str, Any], context: Any) -> Answer:
     wakings: list[tuple[Mapping[str, Any], ResumeTask]] = []
     taken_over = 0
     for record in event["Records"]:
+        body = record["body"]
         try:
-            if record["body"] == LOOK:
+            if body == LOOK:
                 taken_over += _look()
-                continue
-            minute = DueMinute.loads(record["body"])
-            if minute is not None:
+            elif (minute := DueMinute.loads(body)) is not None:
                 _relay(minute)
-                continue
-            waking = ResumeTask.loads(record["body"])
-            if waking is not None:
+            elif (waking := ResumeTask.loads(body)) is not None:
                 wakings.append((record, waking))
-                continue
-            name = load_due(record["body"])
-            with logs.about(logger, name):
-                job = d.due.arrived(name)
+            else:
+                started += _start(load_due(body))
         except Exception:  # reported, logged and delivered again; the sweeper starts the job meanwhile
             logger.exception("not started", message_id=record["messageId"])
             failures.append({"itemIdentifier": record["messageId"]})
-            continue
-        if job is not None:
-            started.append(job.id)
     if wakings:
         left = context.get_remaining_time_in_millis() / 1000 - MARGIN
         failures += _wake(wakings, d.clock.now() + min(SECONDS, left))
     logger.info("due", seen=len(event["Records"]), started=started, taken_over=taken_over, failed=len(failures))
     return {"batchItemFailures": failures}
+
+
+def _start(name: str) -> list[str]:
+    """Start a job if it is due; return its id then."""
+    with logs.about(logger, name):
+        job = services.deployment().due.arrived(name)
+    return [job.id] if job is not None else []
 
 
 def _relay(minute: DueMinute) -> None:

@@ -1,4 +1,7 @@
-"""Every minute: notices that are due become runs, and finished runs are checked until their notices have all facts."""
+"""Notices that are due become runs, and finished runs and mails are checked until all facts are known.
+
+A schedule of the minute in which notices are due starts it, or the sweeper if something is overdue.
+"""
 
 from typing import Any
 

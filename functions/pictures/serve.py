@@ -14,7 +14,7 @@ from functions.early import early
 from functions.pictures.services import KeptPictures, build
 from shared.adapters import logs
 from shared.domain.accounts import is_account_id
-from shared.domain.pictures.picture import BEGINNINGS, FILE, kind_of
+from shared.domain.pictures.picture import BEGINNINGS, FILE, PictureKind, kind_of
 from shared.headers import SAFE
 from shared.ports import Retriable
 
@@ -60,7 +60,12 @@ def serve(event: dict[str, Any], pictures: KeptPictures) -> dict[str, Any]:
         return _refused(503, **{"Retry-After": "5"})
     if data is None or not data.startswith(BEGINNINGS[kind]):
         return _refused(404)
-    tag = f'"{place[2]}"'
+    return _shown(event, kind, place[2], data)
+
+
+def _shown(event: dict[str, Any], kind: PictureKind, file: str, data: bytes) -> dict[str, Any]:
+    """Return the answer with a picture, or without its bytes to a client that has them or asks only for its head."""
+    tag = f'"{file}"'
     headers = {**SHOWN, "Cache-Control": FOREVER, "ETag": tag}
     asked = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     if tag in asked.get("if-none-match", ""):

@@ -5,6 +5,8 @@ from typing import Final
 from aws_cdk import Stack, Tags
 from aws_cdk.aws_iam import Effect, ManagedPolicy, PermissionsBoundary, PolicyStatement
 from aws_cdk.aws_lambda import CfnFunction
+from aws_cdk.aws_logs import CfnLogGroup
+from aws_cdk.aws_sns import CfnTopic
 
 from infra.building.function import Function
 from infra.serving import VpcFields
@@ -31,6 +33,19 @@ def govern(stack: Stack, deployment: DeploymentSettings) -> None:
         boundary = ManagedPolicy.from_managed_policy_arn(stack, "Boundary", deployment.permissions_boundary_arn)
         PermissionsBoundary.of(stack).apply(boundary)
     _govern_functions(stack, deployment)
+    if deployment.kms_everywhere:
+        _encrypt(stack, deployment.kms_key_arn)
+
+
+def _encrypt(stack: Stack, key: str) -> None:
+    """Let the customer's key encrypt the rest of a stack: logs, topics and environments of functions."""
+    for construct in stack.node.find_all():
+        if isinstance(construct, CfnLogGroup):
+            construct.kms_key_id = key
+        elif isinstance(construct, CfnTopic):
+            construct.kms_master_key_id = key
+        elif isinstance(construct, CfnFunction):
+            construct.kms_key_arn = key
 
 
 def _govern_functions(stack: Stack, deployment: DeploymentSettings) -> None:

@@ -36,6 +36,8 @@ OPERATORS: Final = ThrottleSettings(rate_limit=100, burst_limit=50)
 Clients cannot keep an operator from the switch that stops them."""
 CLIENTS_BESIDE: Final = ThrottleSettings(rate_limit=4000, burst_limit=2000)
 PROVIDERS_BESIDE: Final = ThrottleSettings(rate_limit=4000, burst_limit=2000)
+SHARES: Final = {False: (CLIENTS, PROVIDERS), True: (CLIENTS_BESIDE, PROVIDERS_BESIDE)}
+"""Whether there are pictures → the throttles of clients and of providers."""
 LOOKS: Final = ThrottleSettings(rate_limit=1400, burst_limit=700)
 HEADS: Final = ThrottleSettings(rate_limit=100, burst_limit=50)
 """The same where there are pictures, which strangers look at: some 40 executions at once, at 30 ms each."""
@@ -107,13 +109,14 @@ class Api(Construct):
             methods=[HttpMethod.POST],
             integration=HttpLambdaIntegration("Theirs", webhooks.function),
         )
+        clients, providers = SHARES[pictures is not None]
         stage = HttpStage(
             self,
             "Stage",
             http_api=self.http,
             stage_name="$default",
             auto_deploy=True,
-            throttle=CLIENTS if pictures is None else CLIENTS_BESIDE,
+            throttle=clients,
             domain_mapping=DomainMappingOptions(domain_name=self.domain) if self.domain else None,
         )
         bare = stage.node.default_child
@@ -121,17 +124,18 @@ class Api(Construct):
             raise TypeError(f"an HTTP stage is made of {type(bare)}")
         self._stage = bare
         self._limits: dict[str, dict[str, float | None]] = {}
-        self.limit(*posts, to=PROVIDERS if pictures is None else PROVIDERS_BESIDE)
-        if pictures is not None:
-            self._serve(pictures)
+        self.limit(*posts, to=providers)
+        self._serve(pictures)
         # Other names go into a resource policy of 5,120 characters, which a crowded account has used up.
         logs = log_group(self, deployment, f"/aws/vendedlogs/{contracts.prefix(deployment.stage)}-api")
         bare.access_log_settings = CfnStage.AccessLogSettingsProperty(
             destination_arn=logs.log_group_arn, format=json.dumps(LOG_LINE)
         )
 
-    def _serve(self, pictures: Function) -> None:
-        """Add the routes of pictures."""
+    def _serve(self, pictures: Function | None) -> None:
+        """Add the routes of pictures, if there are any."""
+        if pictures is None:
+            return
         integration = HttpLambdaIntegration("Pictures", pictures.function)
         for method, most in ((HttpMethod.GET, LOOKS), (HttpMethod.HEAD, HEADS)):
             self.limit(

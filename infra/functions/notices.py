@@ -1,14 +1,16 @@
-"""The delivery of notices: a function that begins the runs that are due every minute, and looks at finished ones."""
+"""The delivery of notices: a function that begins the runs that are due, and looks at finished ones and at mails."""
 
 from collections.abc import Mapping
 from typing import Final
 
+from aws_cdk import Duration
 from aws_cdk.aws_lambda import Code
+from aws_cdk.aws_lambda_destinations import SqsDestination
 from constructs import Construct
 
 from infra.building.function import Function
-from infra.building.minutely import by_rule
 from infra.settings import DeploymentSettings
+from shared import contracts
 
 SECONDS: Final = 60
 MEMORY_MB: Final = 512
@@ -38,4 +40,9 @@ class NoticesConstruct(Construct):
             environment=environment,
         )
         self.dead = self.run.dead_letters()
-        by_rule(self.run, self.dead)
+        self.named = {contracts.ENV_NOTICES_FUNCTION: self.run.function.function_name}
+        """The variable in which a function finds this one's name."""
+        self.run.may_call_itself()  # what it announces soon comes back by a queue
+        self.run.function.configure_async_invoke(
+            on_failure=SqsDestination(self.dead.queue), retry_attempts=0, max_event_age=Duration.minutes(1)
+        )

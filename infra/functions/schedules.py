@@ -41,6 +41,10 @@ class SchedulesConstruct(SchedulerRole):
             contracts.ENV_SCHEDULER_ROLE_ARN: self.role.role_arn,
         }
 
+    def told(self, environment: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the variables of a function that announces what is due."""
+        return {**environment, **self.environment}
+
     def serve(self, code: Code, environment: Mapping[str, str]) -> Function:
         """Create the function and let it consume the queue."""
-        return self._due.serve(code, {**environment, **self.environment})
+        return self._due.serve(code, self.told(environment))

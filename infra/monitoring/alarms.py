@@ -277,12 +277,10 @@ def notices(stage: str) -> Iterable[Watch]:
     yield Watch(
         "notices-silent",
         "notices-silent",
-        "For ten minutes no run has begun all notices that were due: they are delivered late, or expire.",
-        figures.together("SUM", [figures.ours(stage, metrics.Service.NOTICES, metrics.Metric.NOTICED, MINUTE)], MINUTE),
-        1,
-        comparison=ComparisonOperator.LESS_THAN_THRESHOLD,
+        "For ten minutes notices have been overdue, and no run has begun all of them: they are late, or expire.",
+        figures.unserved(stage, metrics.Service.NOTICES, metrics.Metric.NOTICES_OVERDUE, metrics.Metric.NOTICED),
+        0,
         periods=10,
-        missing=TreatMissingData.BREACHING,
     )
 
 

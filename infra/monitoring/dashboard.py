@@ -30,6 +30,7 @@ from infra.functions.hooks import HooksConstruct
 from infra.functions.lane import LaneConstruct
 from infra.limits import WIDGET_ALARMS
 from infra.monitoring import alarms, figures
+from infra.resources.encryption import customer_key
 from infra.resources.queue import DeadLetters, ExpressQueue, WorkQueue
 from infra.resources.storage import Storage
 from infra.settings import DeploymentSettings
@@ -112,10 +113,8 @@ class Monitoring(Construct):
         CfnOutput(Stack.of(self), "AlarmTopicArn", value=topic.topic_arn)
         return topic
 
-    def _made_topic(self) -> Topic:
-        """Create a topic. CloudWatch may not use SNS's own key, so that the topic has one that says that it may."""
-        here = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
-        cloudwatch = ServicePrincipal("cloudwatch.amazonaws.com")
+    def _key(self) -> Key:
+        """Create a key that CloudWatch may use."""
         key = Key(
             self,
             "Key",
@@ -126,12 +125,19 @@ class Monitoring(Construct):
         key.add_to_resource_policy(
             PolicyStatement(
                 sid="Alarms",
-                principals=[cloudwatch],
+                principals=[ServicePrincipal("cloudwatch.amazonaws.com")],
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
                 resources=["*"],  # in a key's policy: this key
-                conditions=here,
+                conditions={"StringEquals": {"aws:SourceAccount": Stack.of(self).account}},
             )
         )
+        return key
+
+    def _made_topic(self) -> Topic:
+        """Create a topic. CloudWatch may not use SNS's own key, so the topic has one that says that it may."""
+        key = customer_key(self, self._deployment) if self._deployment.kms_everywhere else self._key()
+        here = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
+        cloudwatch = ServicePrincipal("cloudwatch.amazonaws.com")
         name = contracts.topic_name(self._deployment.stage, "alarms")
         topic = Topic(self, "Topic", topic_name=name, master_key=key, enforce_ssl=True)
         topic.add_to_resource_policy(

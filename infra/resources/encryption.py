@@ -1,8 +1,10 @@
 """The customer's own key, where the settings name one: for tables, bucket, queues and credentials' secrets.
 
 The key is not of this stack: nothing here changes its policy. The policy has to let the account's roles use it, and
-SNS where SES' events come by SNS (docs/operations.md). The secret of unsubscription links stays under AWS' key. A
-change of its properties could make it anew, and then no link in any sent message would work.
+SNS where SES' events come by SNS (docs/operations.md). With
+`kms_everywhere` it is also that of logs, topics and environments (`infra/building/governance.py`). The secrets of
+unsubscription links, of hashed addresses and of the console stay under AWS' key. A change of their properties could
+make them anew, and then no link in any sent message would work.
 """
 
 from typing import Final

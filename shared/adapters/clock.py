@@ -42,6 +42,10 @@ class Calendar:
         """Return what it shows at a moment of the clock. Both are Unix seconds."""
         return compressed(moment, self._since, self._speed)
 
+    def when(self, moment: float) -> float:
+        """Return the moment of the clock at which it shows a later moment. Both are Unix seconds."""
+        return self._clock.now() + (moment - self.now()) / self._speed
+
     def sleep(self, seconds: float) -> None:
         """Wait so many of its own seconds."""
         self._clock.sleep(seconds / self._speed)

@@ -1,4 +1,4 @@
-"""Functions that the console calls, each of which may do what the console may not."""
+"""Functions that others call: the console, for what it may not do itself, and the relay of minutes."""
 
 import json
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from botocore import exceptions as sdk
 from botocore.exceptions import ClientError
 
 from shared.adapters.aws import ClientOptions
+from shared.contracts import DueMinute
 from shared.domain.people import FirstAccount, Newcomer
 from shared.ports import Retriable
 from shared.ports.people import Pressed
@@ -28,6 +29,12 @@ BUTTONS_CONFIG: Final[ClientOptions] = {
     "retries": {"total_max_attempts": 1},
 }
 """A redrive takes five seconds, and may wait for a batch of a stream. API Gateway gives the page 30 seconds."""
+WAKING: Final[ClientOptions] = {
+    "connect_timeout": 2,
+    "read_timeout": 5,
+    "retries": {"mode": "standard", "total_max_attempts": 2},
+}
+"""Lambda only keeps the event. A repeated one starts the function once more, which does no harm."""
 BUSY: Final = frozenset({"TooManyRequestsException", "ServiceException", "EC2ThrottledException"})
 
 
@@ -84,3 +91,31 @@ class ButtonsFunction:
         event = {"session": session, "method": method, "path": path, "body": body}
         found = _called(self._client, self._function, event, "buttons")
         return Pressed(found["status"], found["body"])
+
+
+class WokenFunction:
+    """Starts a function for a minute in which its work is due.
+
+    Args:
+        client: of Lambda, made with WAKING.
+    """
+
+    def __init__(self, client: "LambdaClient", function: str) -> None:
+        self._client = client
+        self._function = function
+
+    def wake(self, minute: DueMinute) -> None:
+        """Start it.
+
+        Raises:
+            Retriable: it may not be started.
+        """
+        event = json.dumps({"minute": minute.name}).encode()
+        try:
+            self._client.invoke(FunctionName=self._function, InvocationType="Event", Payload=event)
+        except (sdk.ConnectionError, sdk.HTTPClientError):
+            raise Retriable("function not woken: no answer") from None
+        except ClientError as error:
+            if error.response["Error"]["Code"] in BUSY:
+                raise Retriable("function not woken: busy") from None
+            raise

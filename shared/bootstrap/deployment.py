@@ -39,7 +39,10 @@ else:
     beginning, doubts, jobs, unlisted = lazy("shared.engine.walks", "beginning", "doubts", "jobs", "unlisted")
 
 part = PartOf["Deployment"]()
-_OVERDUE: Final = {contracts.DueKind.DIGESTS: (Service.DIGEST, Metric.DIGESTS_OVERDUE)}
+_OVERDUE: Final = {
+    contracts.DueKind.DIGESTS: (Service.DIGEST, Metric.DIGESTS_OVERDUE),
+    contracts.DueKind.NOTICES: (Service.NOTICES, Metric.NOTICES_OVERDUE),
+}
 
 
 class Deployment(UseCases):
@@ -109,7 +112,10 @@ class Deployment(UseCases):
 
     relay = part(
         lambda d: minutes.MinuteRelay(
-            wake={contracts.DueKind.DIGESTS: lambda minute: d.digesting.queue.send([minute.dumps()])},
+            wake={
+                contracts.DueKind.DIGESTS: lambda minute: d.digesting.queue.send([minute.dumps()]),
+                contracts.DueKind.NOTICES: lambda minute: d.noticing.function.wake(minute),
+            },
             queue=d.due_queue,
             clock=d.clock,
         )
@@ -117,7 +123,12 @@ class Deployment(UseCases):
     """Wakes the functions of what is due in a minute."""
     overdue = part(
         lambda d: overdue.OverdueWork(
-            looks={contracts.DueKind.DIGESTS: d.digesting.overdue.found}, queue=d.due_queue, tell=d.tell_overdue
+            looks={
+                contracts.DueKind.DIGESTS: d.digesting.overdue.found,
+                contracts.DueKind.NOTICES: d.noticing.overdue.found,
+            },
+            queue=d.due_queue,
+            tell=d.tell_overdue,
         )
     )
     """Finds what no schedule has announced."""

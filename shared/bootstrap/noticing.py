@@ -2,23 +2,28 @@
 
 from typing import TYPE_CHECKING
 
+from shared import contracts
 from shared.adapters.dynamo.notices.notices import DynamoNotices
 from shared.adapters.dynamo.notices.updates import DynamoUpdates
 from shared.bootstrap.use_cases import Room
+from shared.engine.notices.announced import AnnouncedNotices, NoticeTimes
 from shared.engine.notices.words import NoticeWords
 from shared.lazy import PartOf, lazy
 
 if TYPE_CHECKING:
+    from shared.adapters import joining
     from shared.adapters.dynamo.notices import runs
     from shared.adapters.dynamo.notices import waiting as stored
     from shared.bootstrap import mailing
     from shared.engine import walks as walking
-    from shared.engine.notices import due, look, purge, take, texts
+    from shared.engine.notices import due, look, overdue, purge, take, texts
 else:
     runs, stored = lazy("shared.adapters.dynamo.notices", "runs", "waiting")
     (mailing,) = lazy("shared.bootstrap", "mailing")
     (walking,) = lazy("shared.engine", "walks")
-    due, look, purge, take, texts = lazy("shared.engine.notices", "due", "look", "purge", "take", "texts")
+    due, look, overdue = lazy("shared.engine.notices", "due", "look", "overdue")
+    purge, take, texts = lazy("shared.engine.notices", "purge", "take", "texts")
+    (joining,) = lazy("shared.adapters", "joining")
 
 part = PartOf["Noticing"]()
 
@@ -26,7 +31,11 @@ part = PartOf["Noticing"]()
 class Noticing(Room):
     """What delivers notices."""
 
-    notices = part(lambda r: DynamoNotices(r.deployment.dynamo, records=r.deployment.records_table))
+    times = part(lambda r: NoticeTimes(r.deployment.minutes, r.deployment.calendar, r.deployment.calendar.when))
+    """Announces when notices are due."""
+    notices = part(
+        lambda r: AnnouncedNotices(DynamoNotices(r.deployment.dynamo, records=r.deployment.records_table), r.times)
+    )
     notifiers = part(lambda r: r.deployment.notifiers)
     waiting = part(lambda r: stored.DynamoWaiting(r.deployment.dynamo, records=r.deployment.records_table))
     """Notices as lists show them."""
@@ -71,9 +80,26 @@ class Noticing(Room):
             queue=r.deployment.inbox_queue,
             clock=r.deployment.calendar,
             at_once=r.due.at_once,
+            times=r.times,
         )
     )
     """Takes records out of payloads."""
+
+    function = part(
+        lambda r: joining.WokenFunction(
+            r.deployment.aws.later("lambda", joining.WAKING), r.deployment.env[contracts.ENV_NOTICES_FUNCTION]
+        )
+    )
+    """The function of notices, for the relay of minutes."""
+    overdue = part(
+        lambda r: overdue.OverdueNotices(
+            r.notices,
+            r.deployment.records,
+            DynamoUpdates(r.deployment.dynamo, records=r.deployment.records_table),
+            r.deployment.calendar,
+        )
+    )
+    """Tells whether the function of notices has work that no schedule has brought."""
 
     @property
     def walks(self) -> "list[walking.Walk]":

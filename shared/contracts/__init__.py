@@ -66,6 +66,7 @@ from shared.contracts.names import (
     ENV_LEASE_MARGIN,
     ENV_LOG_REPORTS_URL,
     ENV_LOOPBACK,
+    ENV_NOTICES_FUNCTION,
     ENV_OPERATE_URL,
     ENV_OPS_TABLE,
     ENV_PEOPLE_TABLE,

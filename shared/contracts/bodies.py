@@ -63,6 +63,7 @@ class DueKind(StrEnum):
     """Kinds of work that schedules announce, besides jobs; a part of the schedule's name."""
 
     DIGESTS = "digests"
+    NOTICES = "notices"
 
 
 @dataclass(frozen=True, slots=True)

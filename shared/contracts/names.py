@@ -47,6 +47,8 @@ ENV_BUTTONS_FUNCTION: Final = "POSTHASTE_BUTTONS_FUNCTION"
 ENV_SWEEP_FUNCTION: Final = "POSTHASTE_SWEEP_FUNCTION"
 ENV_GATHER_FUNCTION: Final = "POSTHASTE_GATHER_FUNCTION"
 """Functions that operators have run once more after one of their runs failed."""
+ENV_NOTICES_FUNCTION: Final = "POSTHASTE_NOTICES_FUNCTION"
+"""The function that is woken when notices are due."""
 ENV_LOOPBACK: Final = "POSTHASTE_LOOPBACK"
 """Set on the local cloud only, where webhooks may be posted to this machine."""
 ENV_DIRECT: Final = "POSTHASTE_DIRECT"
@@ -143,9 +145,9 @@ HANDLERS: Final = {
 - due: jobs whose time has come
 - ingest: uploaded lists
 - export: exports
-- notices: every minute
+- notices: minutes in which notices are due
 - take: records of notifiers
-- digest: windows of events, by hints and every minute
+- digest: windows of events, by hints
 - gather_hooks: makes deliveries of what has happened, by hints and from both streams
 - call_hooks: posts them, by hints; every minute it looks for endpoints that no hint has named
 - console: pages for people

@@ -198,8 +198,12 @@ class Records(SuppressionRecords, Protocol):
             lane: the credential whose breaker is read with it; empty for none.
         """
 
-    def controls(self, jobs: Sequence[Job], *, lane: str = "") -> list[Control]:
-        """Return what `control` does of several jobs, in their order, at most 20 in one read."""
+    def controls(self, jobs: Sequence[Job], *, lane: str = "", as_read: Collection[str] = ()) -> list[Control]:
+        """Return what `control` does of several jobs, in their order, at most 20 in one read.
+
+        Args:
+            as_read: ids of jobs that are not read again: the write that follows has their state as its condition.
+        """
 
     def load(self, job: str, number: int, *, content: bool, lane: str = "") -> Loaded | None:
         """Return what a lease needs, in one consistent read. None: the job or the chunk no longer exists.

@@ -78,6 +78,18 @@ def test_leases_of_small_jobs_load_all_they_need_at_once(stores: Stores, clock: 
     assert controls == [stores.records.control(x.job.id, x.job.account, test=x.job.test, lane="one") for x in some]
 
 
+def test_jobs_that_their_first_claim_begins_are_taken_as_they_were_read(stores: Stores, clock: FakeClock) -> None:
+    some = [Parts(clock, [1]) for _ in range(2)]
+    for parts in some:
+        parts.store(stores)
+        assert stores.records.change(parts.job, Change.STOP, clock.ms, reason="user").won
+    stores.pause(account=ACCOUNT)
+    first, second = stores.records.controls([x.job for x in some], as_read=[some[0].job.id])
+    assert (first.job, first.paused) == (some[0].job, True)
+    assert second.job is not None
+    assert (second.job.state, second.paused) == (JobState.STOPPED, True)
+
+
 @pytest.mark.parametrize("held", [0, 1, 2])
 def test_what_holds_one_account_back_is_read_of_its_jobs_alone(stores: Stores, clock: FakeClock, held: int) -> None:
     accounts = ["acc_000000000001", "acc_000000000002", "acc_000000000003"]

@@ -127,8 +127,10 @@ def test_secrets_are_filled_and_webhooks_are_aimed_at_the_api(
 @pytest.mark.promise(9)
 def test_no_function_may_scan_but_that_of_operators(functions: dict[str, dict[str, str]], in_role: InRole) -> None:
     tried = 0
+    every = sorted({value for x in functions.values() for name, value in x.items() if name.endswith("_TABLE")})
     for function, environment in functions.items():
-        tables = [value for variable, value in environment.items() if variable.endswith("_TABLE")]
+        named = [value for variable, value in environment.items() if variable.endswith("_TABLE")]
+        tables = named or every  # the one that serves pictures is told of none
         assert len(tables) >= 2, function
         for table in tables:
             scanned = {environment.get(ENV_RECORDS_TABLE), environment.get(ENV_PEOPLE_TABLE)}

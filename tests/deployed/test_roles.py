@@ -38,7 +38,7 @@ NOTE: Final = {"pk": {"S": "N#forged"}, "sk": {"S": "NOTE"}}
 """What makes first accounts reads its own notes alone."""
 ENTRY: Final = {"pk": {"S": "A#acc_forged#AUDIT"}, "sk": {"S": "000000000000001#x#key.created"}}
 SET: Final = {"UpdateExpression": "SET forged = :yes", "ExpressionAttributeValues": {":yes": {"BOOL": True}}}
-FOLDERS: Final = ("contents", "uploads", "exports", "inbox", "archive")
+FOLDERS: Final = ("contents", "uploads", "exports", "inbox", "archive", "images")
 DENIED: Final = ("AccessDenied", "AccessDeniedException")
 STARTS: Final = ("due", "plan", "sweep")
 """What starts jobs: they look at key and sender again, and may stop a job, which is audited."""
@@ -226,6 +226,7 @@ def test_files_are_reached_by_folder_and_deleted_by_the_function_that_erases(
         "exports": {"api", "console", "export"},
         "inbox": {"operate", "take"},
         "archive": {"operate"},
+        "images": {"pictures"},
     }
     writers = {f: may("s3", "put_object", {"Bucket": files, "Key": f"{f}/forged", "Body": b"x"}) for f in FOLDERS}
     assert writers == {
@@ -234,9 +235,11 @@ def test_files_are_reached_by_folder_and_deleted_by_the_function_that_erases(
         "exports": {"export"},
         "inbox": {"api", "operate"},
         "archive": {"operate"},
+        "images": {"api", "console"},
     }
     for folder in FOLDERS:
-        assert may("s3", "delete_object", {"Bucket": files, "Key": f"{folder}/forged"}) == {"operate"}
+        deleters = {"api", "console", "operate"} if folder == "images" else {"operate"}
+        assert may("s3", "delete_object", {"Bucket": files, "Key": f"{folder}/forged"}) == deleters
 
 
 def test_no_other_function_sends_mail(may: May, deployment: accounts.LocalDeployment) -> None:

@@ -7,6 +7,7 @@ from shared.domain.campaigns.campaign import Message, StoredTemplate
 from shared.domain.campaigns.variants import Variants
 from shared.domain.notices.notice import Notice
 from shared.domain.notices.notifier import Notifier
+from shared.engine.notices.announced import NoticeTimes
 from shared.engine.notices.take import NoticeIntake, NoticeService
 from tests.domain.notices.examples import NOW, OWNER, record
 from tests.fakes.clock import FakeClock
@@ -14,6 +15,7 @@ from tests.fakes.faults import Tap
 from tests.fakes.journal import FakeAcceptances, FakeJournal
 from tests.fakes.notices.notices import FakeInboxes, FakeNotices
 from tests.fakes.queues import FakeQueue
+from tests.fakes.schedules import FakeMinutes
 
 TEMPLATE = "01hzzzzzzzzzzzzzzzzzzzzzzz"
 NOTIFIER = Notifier(
@@ -57,6 +59,7 @@ class NoticeWorld:
         self.queue = FakeQueue(self.clock, self.tap)
         self.templates = OneTemplate()
         self.begun: list[list[str]] = []
+        self.minutes = FakeMinutes()
         self.journal = FakeJournal(self.tap)
         acceptances = FakeAcceptances(self.journal, self.clock)
         self.service = NoticeService(inboxes=self.inboxes, queue=self.queue, clock=self.clock, acceptances=acceptances)
@@ -67,6 +70,7 @@ class NoticeWorld:
             queue=self.queue,
             clock=self.clock,
             at_once=self._begin,
+            times=NoticeTimes(self.minutes, self.clock, lambda at: at),
         )
 
     def _begin(self, uuids: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from shared.contracts import DueKind
 from shared.contracts import inbox as hint
 from shared.domain.notices.codes import Rejection
 from shared.domain.notices.inbox import InboxState
@@ -32,6 +33,16 @@ def test_a_payload_is_stored_and_pointed_to(world: NoticeWorld) -> None:
     assert world.found("a").data.phone == DATA.phone
     assert world.inboxes.state(NOTIFIER.name).empty
     assert world.take() == 0
+
+
+def test_notices_that_are_due_later_are_announced_and_others_begin(world: NoticeWorld) -> None:
+    world.put(upload(id="a"), upload(id="b", delivery_date="2026-11-25"))
+    world.take()
+    later = world.found("b").due
+    assert later is not None
+    assert later > world.clock.ms
+    assert world.minutes.announced == [(DueKind.NOTICES, later)]
+    assert world.begun == [[NOTIFIER.notice_id("a")]]
 
 
 def test_a_lost_hint_does_not_fail_the_upload(world: NoticeWorld) -> None:

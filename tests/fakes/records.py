@@ -140,8 +140,12 @@ class FakeRecords(FakeOpenIndex):
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
         return self._atomic("control", lambda: self._control(job, account, lane, test=test))
 
-    def controls(self, jobs: Sequence[Job], *, lane: str = "") -> list[Control]:
-        return self._atomic("control", lambda: [self._control(x.id, x.account, lane, test=x.test) for x in jobs])
+    def controls(self, jobs: Sequence[Job], *, lane: str = "", as_read: Collection[str] = ()) -> list[Control]:
+        def found() -> list[Control]:
+            read = [self._control(x.id, x.account, lane, test=x.test) for x in jobs]
+            return [replace(c, job=x) if x.id in as_read else c for c, x in zip(read, jobs, strict=True)]
+
+        return self._atomic("control", found)
 
     def _control(self, job: str, account: str, lane: str, *, test: bool) -> Control:
         paused = bool(self.paused & {"", owner(account)})

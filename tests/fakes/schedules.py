@@ -1,5 +1,6 @@
 """A scheduler and agendas in memory."""
 
+from shared.contracts import DueKind
 from shared.domain.jobs.job import Job
 from shared.domain.spending import limits
 from tests.fakes.faults import Tap
@@ -35,6 +36,18 @@ class FakeScheduler:
 
     def cancel(self, job: str) -> None:
         self._tap("scheduler.cancel", lambda: self.set_for.pop(job, None))
+
+
+class FakeMinutes:
+    """`ports.DueMinutes` in memory: `announced` has each kind with its moments, Unix milliseconds."""
+
+    def __init__(self, tap: Tap | None = None) -> None:
+        self.announced: list[tuple[DueKind, int]] = []
+        self._tap = tap or Tap()
+
+    def announce(self, kind: DueKind, at: int) -> bool:
+        self._tap("minutes.announce", lambda: self.announced.append((kind, at)))
+        return True
 
 
 class FakeAgenda:

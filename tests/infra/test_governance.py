@@ -91,9 +91,36 @@ def test_lambda_makes_interfaces_and_code_in_a_function_does_not(all_of_thirty: 
     assert len(with_it) == sum(len(template.functions()) for template in all_of_thirty)
 
 
+KEPT = ("posthaste-prod/unsubscribe", "posthaste-prod/addresses", "posthaste-prod/console")
+"""Secrets under AWS' key: another property could make them anew."""
+KEYS = {
+    "Logs::LogGroup": "KmsKeyId",
+    "SNS::Topic": "KmsMasterKeyId",
+    "SQS::Queue": "KmsMasterKeyId",
+    "Lambda::Function": "KmsKeyArn",
+    "SecretsManager::Secret": "KmsKeyId",
+}
+
+
+def test_the_customer_s_key_encrypts_all_that_takes_one(all_of_thirty: list[Template]) -> None:
+    arn = THIRTY["kms_key_arn"]
+    for kind, name in KEYS.items():
+        rows = [row for template in all_of_thirty for row in template.of(kind).values()]
+        assert rows, kind
+        assert all(row.get(name) == arn for row in rows if row.get("Name") not in KEPT), kind
+    for template in all_of_thirty:
+        assert all(x["SSESpecification"]["KMSMasterKeyId"] == arn for x in template.of("DynamoDB::Table").values())
+        for bucket in template.of("S3::Bucket").values():
+            (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+            assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"] == arn
+        others = {r["Type"] for r in template.resources.values() if "Kms" in json.dumps(r.get("Properties", {}))}
+        assert {x.removeprefix("AWS::") for x in others} <= {*KEYS, "DynamoDB::Table", "S3::Bucket"}
+
+
 def test_without_these_settings_nothing_is_traced_bounded_or_tagged(main: Template) -> None:
     assert not any("TracingConfig" in row for row in main.functions().values())
     assert not any("PermissionsBoundary" in row for row in main.of("IAM::Role").values())
+    assert not any("KmsKeyId" in row for row in main.of("Logs::LogGroup").values())
     assert not any("VpcConfig" in row or "CodeSigningConfigArn" in row for row in main.functions().values())
     assert not any(row.get("Tags") for row in main.of("Lambda::Function").values())
 
@@ -108,6 +135,7 @@ def test_without_these_settings_nothing_is_traced_bounded_or_tagged(main: Templa
         ),
         ({"alarm_topic_arn": "arn:aws:sns:eu-west-1:111122223333:operations"}, "leave one out"),
         ({"permissions_boundary_arn": "arn:aws:iam::111122223333:role/x"}, "is not the ARN of a managed policy"),
+        ({"kms_everywhere": True}, "kms_everywhere: it is about kms_key_arn, and there is none"),
         ({"vpc": {"subnet_ids": [], "security_group_ids": ["sg-0a1b2c3d"]}}, "vpc.subnet_ids"),
         ({"vpc": {"subnet_ids": ["vpc-0a1b2c3d"], "security_group_ids": ["sg-0a1b2c3d"]}}, "vpc.subnet_ids"),
         ({"vpc": {"subnet_ids": ["subnet-0a1b2c3d"]}}, "vpc.security_group_ids"),

@@ -18,7 +18,7 @@ from infra.lint import context, examples
 from infra.settings import ROOT, DeploymentSettings, SettingsError, read
 from infra.stack import PosthasteStack
 from shared import contracts
-from tests.infra.conftest import DOMAIN, EDGE, SETTINGS, VPC
+from tests.infra.conftest import DOMAIN, EDGE, SETTINGS, VPC, deployment
 from tests.infra.synthesis import synthesised
 
 PAIRS = (
@@ -128,6 +128,30 @@ def test_an_environment_that_is_too_large_names_the_setting(tmp_path: Path, vari
 def test_what_exceeds_a_limit_is_refused(tmp_path: Path, kind: str, properties: Any, limit: Limit) -> None:
     folder = assembly(tmp_path, {"R": {"Type": f"AWS::{kind}", "Properties": properties}})
     assert [row.limit for row in measured(folder, "posthaste-dev") if not row.fits] == [limit]
+
+
+def test_readers_of_a_stream_count_over_nested_stacks(tmp_path: Path) -> None:
+    stream = {"Fn::GetAtt": ["T", "StreamArn"]}
+    reader = {"FunctionName": {"Ref": "F"}, "StartingPosition": "LATEST"}
+    resources: dict[str, Any] = {
+        "T": {"Type": "AWS::DynamoDB::Table"},
+        "N": {"Type": "AWS::CloudFormation::Stack", "Properties": {"Parameters": {"P": stream}}},
+        **{
+            f"S{n}": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {**reader, "EventSourceArn": source}}
+            for n, source in enumerate((stream, {"Ref": "P"}))
+        },
+    }
+    readers = [x for x in measured(assembly(tmp_path, resources), "posthaste-dev") if x.limit is limits.STREAM_READERS]
+    assert [(x.where, x.count, x.fits) for x in readers] == [("T", 2, True)]
+    resources["S2"] = resources["S1"]
+    with pytest.raises(SettingsError, match=r"T has 3 readers of a table's stream, and AWS takes 2"):
+        refuse(assembly(tmp_path, resources), "posthaste-dev")
+
+
+def test_executions_are_what_is_reserved_and_what_queues_start_beside() -> None:
+    given = deployment()
+    (row,) = (x for x in found(given) if x.limit is limits.EXECUTIONS)
+    assert given.concurrency < row.count < given.concurrency + 100, "the unreserved hundred is enough"
 
 
 def test_a_reference_is_as_long_as_it_can_become() -> None:

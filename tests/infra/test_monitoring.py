@@ -12,7 +12,7 @@ from aws_cdk.assertions import Annotations, Match
 from aws_cdk.aws_cloudwatch import MathExpression
 
 from benchmarks.counting import cost, rest, singles
-from infra.functions import api, dispatch, hooks, lane, notices
+from infra.functions import api, dispatch, hooks, lane
 from infra.lint import context
 from infra.monitoring import alarms, figures
 from infra.resources.queue import WorkQueue
@@ -96,7 +96,7 @@ def test_an_alarm_s_limits(aws: Template) -> None:
         (period,) = periods or {alarm["Period"]}
         assert period * alarm["EvaluationPeriods"] <= (86_400 if period < 3600 else 7 * 86_400)
         assert alarm["DatapointsToAlarm"] <= alarm["EvaluationPeriods"]
-        silent = alarm["AlarmName"].endswith(("sweeper-silent", "notices-silent", "hooks-silent"))
+        silent = alarm["AlarmName"].endswith(("sweeper-silent", "hooks-silent"))
         assert alarm["TreatMissingData"] == ("breaching" if silent else "notBreaching")
         assert len(alarm["AlarmDescription"]) <= 1024
         for row in alarm.get("Metrics", []):
@@ -240,7 +240,6 @@ def test_what_singles_and_idle_functions_assume_is_what_is_deployed() -> None:
     memory = {x.what: x.gb * 1024 for x in rest.IDLE}
     assert list(memory.values()) == [
         *[dispatch.MEMORY_MB] * 2,
-        notices.MEMORY_MB,
         hooks.CALL_MB,
     ]
 

@@ -28,6 +28,10 @@ NAMING = {*SENDERS, "api", "operate", "plan", "log", "track", "sweep", "ingest",
 """What looks for addresses in suppressions."""
 
 
+ANNOUNCERS = ("plan", "log", "track", "sweep", "notices", "take")
+"""Functions that announce when notices are due."""
+
+
 def test_schedules_of_this_account_alone_may_send_and_only_to_the_queue_of_what_is_due(template: Template) -> None:
     (group,) = template.of("Scheduler::ScheduleGroup").values()
     assert group["Name"] == "posthaste-dev"
@@ -44,7 +48,7 @@ def test_schedules_of_this_account_alone_may_send_and_only_to_the_queue_of_what_
     names = [template.resources[q]["Properties"]["QueueName"] for q in (queue, dead)]
     assert names == ["posthaste-dev-due", "posthaste-dev-due-dlq"], "the adapter derives the second from the first"
     passers = {s for s in template.functions() if "iam:PassRole" in template.actions(s)}
-    assert passers == {"api", "due"}
+    assert passers == {"api", "due", *ANNOUNCERS}
 
 
 @pytest.mark.promise(9)
@@ -153,7 +157,7 @@ def test_wildcards_stand_in_an_explained_list(template: Template) -> None:
         (f"{OBJECTS}inbox/*", "s3:PutObject"): {"api", "operate"},
         **{(f"{OBJECTS}archive/*", f"s3:{x}"): {"operate"} for x in ("GetObject", "GetObjectVersion", "PutObject")},
         **{(f"{OBJECTS}{x}/*", f"s3:{action}"): {"operate"} for x in FILES for action in ERASING},
-        (f"{SCHEDULE}posthaste-dev/*", "scheduler:CreateSchedule"): {"api", "due"},
+        (f"{SCHEDULE}posthaste-dev/*", "scheduler:CreateSchedule"): {"api", "due", *ANNOUNCERS},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:UpdateSchedule"): {"api", "due"},
         (f"{SCHEDULE}posthaste-dev/*", "scheduler:DeleteSchedule"): {"api"},
         (f"{WEBHOOK_SECRET}*", "secretsmanager:GetSecretValue"): {"webhooks"},

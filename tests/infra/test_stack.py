@@ -188,9 +188,6 @@ def test_streams_are_bounded_and_what_they_drop_is_kept(template: Template) -> N
     assert filters == {"plan": list(contracts.PLAN_STREAM_FILTERS), "log": [contracts.LOG_STREAM_FILTER]}
 
 
-EVERY_MINUTE = ("sweep", "notices")
-
-
 def test_the_sweeper_has_a_schedule_of_the_stage_s_group_and_keeps_its_failures(template: Template) -> None:
     (made,) = template.of("Scheduler::Schedule").values()
     assert template.resources[target(made["GroupName"])]["Properties"]["Name"] == "posthaste-dev"
@@ -216,28 +213,22 @@ def test_the_sweeper_has_a_schedule_of_the_stage_s_group_and_keeps_its_failures(
     assert allowed == wanted
 
 
-RULED = ("notices",)
-
-
-@pytest.mark.parametrize("service", RULED)
-def test_what_runs_every_minute_keeps_its_failures(template: Template, service: str) -> None:
-    rules = {template.service(x["Targets"][0]["Arn"]): x for x in template.of("Events::Rule").values()}
-    assert set(rules) == set(RULED)
-    rule = rules[service]
-    assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
-    (what,) = rule["Targets"]
+def test_the_function_of_notices_is_woken_by_that_of_what_is_due_and_keeps_its_failures(template: Template) -> None:
+    assert template.of("Events::Rule") == {}, "nothing but the sweeper runs if nothing is due"
+    (row,) = [x for x in template.statements("due") if "lambda:InvokeFunction" in x.actions]
+    (notices,) = [k for k in template.of("Lambda::Function") if k.startswith("NoticesRun")]
+    assert list(row.resources) == [f"<{notices}.Arn>"]
     configured = template.of("Lambda::EventInvokeConfig").values()
-    (invoke,) = [x for x in configured if template.service(x["FunctionName"]) == service]
-    for dead in (what["DeadLetterConfig"]["Arn"], invoke["DestinationConfig"]["OnFailure"]["Destination"]):
-        assert template.resources[target(dead)]["Properties"]["QueueName"] == f"posthaste-dev-{service}-dlq"
-    assert what["RetryPolicy"] == {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
+    (invoke,) = [x for x in configured if template.service(x["FunctionName"]) == "notices"]
+    dead = invoke["DestinationConfig"]["OnFailure"]["Destination"]
+    assert template.resources[target(dead)]["Properties"]["QueueName"] == "posthaste-dev-notices-dlq"
     assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (60, 0)
 
 
 def test_functions(template: Template) -> None:
     functions = template.functions()
     others = {"api", "webhooks", "plan", "log", "track", "due", "ingest", "export", "take", "operate", "digest"}
-    assert set(functions) == {*SENDERS, *others, *EVERY_MINUTE}
+    assert set(functions) == {*SENDERS, *others, "sweep", "notices"}
     for function in functions.values():
         assert function["Runtime"] == "python3.13"
         assert function["Architectures"] == ["arm64"]
@@ -473,7 +464,6 @@ def test_the_local_cloud_differs_only_where_it_must(aws: Template, local: Templa
         "EventSourceMapping.MaximumRecordAgeInSeconds",
         "EventSourceMapping.MaximumBatchingWindowInSeconds",
         "EventSourceMapping.ScalingConfig.MaximumConcurrency",
-        "QueuePolicy.PolicyDocument.Statement",
     }
 
 

@@ -34,6 +34,8 @@ def test_every_queue_is_consumed_or_is_a_dead_letter_queue(template: Template) -
             dead.add(target(source["DestinationConfig"]["OnFailure"]["Destination"]))
     for rule in template.of("Events::Rule").values():
         dead |= {target(t["DeadLetterConfig"]["Arn"]) for t in rule["Targets"]}
+    for invoked in template.of("Lambda::EventInvokeConfig").values():
+        dead.add(target(invoked["DestinationConfig"]["OnFailure"]["Destination"]))
     for schedule in template.of("Scheduler::Schedule").values():
         dead.add(target(schedule["Target"]["DeadLetterConfig"]["Arn"]))
     queues = set(template.of("SQS::Queue"))
@@ -46,6 +48,8 @@ def test_every_function_is_started_by_something(template: Template) -> None:
     for permission in template.of("Lambda::Permission").values():
         started.add(template.service(permission["FunctionName"]))
     started |= {template.service(x["Target"]["Arn"]) for x in template.of("Scheduler::Schedule").values()}
+    woken = template.functions()["due"]["Environment"]["Variables"][contracts.ENV_NOTICES_FUNCTION]
+    started.add(template.service(woken))
     assert started == set(template.functions())
 
 
@@ -54,7 +58,8 @@ def test_what_consumes_a_queue_may_send_itself_more_than_lambda_allows_by_defaul
     assert {"track", "due"} < consumers
     assert any(service.startswith("send-") for service in consumers)
     for service, function in template.functions().items():
-        assert (function.get("RecursiveLoop") == "Allow") == (service in consumers), service
+        allowed = service in consumers or service == "notices"  # what it announces wakes it, by a queue
+        assert (function.get("RecursiveLoop") == "Allow") == allowed, service
 
 
 def test_streams_are_filtered_by_what_aws_documents(template: Template) -> None:

@@ -24,7 +24,7 @@ from tests.monitoring.conftest import RATE, STAGE, Document, Functions, alarms_o
 
 pytestmark = pytest.mark.slow
 MINUTE = 60.0
-EVERY_MINUTE = ("sweep", "notices", "hooks")
+EVERY_MINUTE = ("sweep", "hooks")
 """Services that report each minute, whether anything is sent or not."""
 HOURS = 8
 """Looked at by the drill: the longest an alarm looks back are six hours, and two more for missing data."""
@@ -189,7 +189,7 @@ def _failing_notices(functions: Functions) -> dict[str, Any]:
     functions.deployment.noticing.sweeper.sweep = fails
     with pytest.raises(RuntimeError):
         functions.notices()
-    return {"told": lambda d: d["service"] != "notices"}
+    return {"told": lambda d: d["service"] != "notices", "more": functions.overdue(DueKind.NOTICES)}
 
 
 def _failing_digests(functions: Functions) -> dict[str, Any]:
@@ -386,7 +386,7 @@ def _all_that_is_told(functions: Functions, healthy: list[Document]) -> set[Key]
     world.clock.advance(61)  # the provider asked all to wait
     told += _crashed(functions) + functions.webhook(signature=False) + functions.ingest()
     told += functions.late() + functions.late_mail() + functions.call()
-    told += functions.overdue(DueKind.DIGESTS)
+    told += functions.overdue(DueKind.DIGESTS) + functions.overdue(DueKind.NOTICES)
     told += _refused(*FIGURES)(functions)["more"] + functions.limit(100, default=True)
     for wrong in (_lost_answers, _stuck, _late_singles, _dead_provider):
         for queue in world.lanes.values():
@@ -422,7 +422,7 @@ def test_a_stage_that_is_down_is_heard_beside_one_that_runs(alarms: dict[str, Al
     assert firing(alarms, hours.series) == set()
     other = alarms_of(template_of("prod"), "prod")
     assert other.keys() == alarms.keys()
-    assert firing(other, hours.series) == {"sweeper-silent", "notices-silent", "hooks-silent"}
+    assert firing(other, hours.series) == {"sweeper-silent", "hooks-silent"}
 
 
 def test_the_dashboard_shows_what_the_functions_tell(

@@ -11,6 +11,30 @@ AGREE: Final = "tests/domain/notices/test_agreement.py"
 
 NOTICES: Final = (
     Mutant(
+        "a notice that waits is announced nowhere",
+        3,
+        "shared/engine/notices/announced.py",
+        "        if done:\n            self.times.announce([change])",
+        "        if not done:\n            self.times.announce([change])",
+        "tests/engine/notices/test_times.py::test_all_notices_of_a_minute_have_one_schedule_and_begin_then",
+    ),
+    Mutant(
+        "the sweeper does not ask for notices that are overdue",
+        3,
+        "shared/engine/notices/overdue.py",
+        "self.notices.due(shard, now - LATE_MS)",
+        "self.notices.due(shard, LATE_MS)",
+        "tests/engine/notices/test_times.py::test_what_is_lost_costs_two_minutes_at_most[schedule]",
+    ),
+    Mutant(
+        "finished runs are not looked at",
+        3,
+        "shared/engine/notices/overdue.py",
+        "_some(looks[half](now))",
+        "_some(looks[half](0))",
+        "tests/engine/notices/test_times.py::test_a_finished_run_is_looked_at_without_a_schedule",
+    ),
+    Mutant(
         "an action is carried out while its notice is being sent",
         4,
         ACTIONS,

@@ -216,4 +216,12 @@ SMALL: Final = [
         "if after.startswith(_YOUNG_PLACE):",
         "tests/engine/test_open_work.py::test_a_small_job_is_among_them_from_the_first_and_once",
     ),
+    Mutant(
+        "a lease that was begun takes its job as it was read before",
+        4,
+        "shared/engine/lane/checks.py",
+        "for lease in leases if lease.unbegun is not None]",
+        "for lease in leases]",
+        "tests/engine/test_send.py::test_a_stale_pointer_to_an_inactive_job_makes_no_call[READY-for_slots]",
+    ),
 ]

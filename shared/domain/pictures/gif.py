@@ -34,17 +34,22 @@ def cleaned(data: bytes) -> CleanPicture:
         if mark == EXTENSION:
             kept.append(_extension(at))
         elif mark == FRAME:
-            frame = at.take(9)
-            x, y, width, height = (int.from_bytes(frame[i : i + 2], "little") for i in range(0, 8, 2))
-            if not (width and height and x + width <= size[0] and y + height <= size[1]):
-                raise NoPicture("A frame of it is larger than the picture.")
-            kept += [bytes((FRAME,)), frame, _table(at, frame[8]), at.take(1), _blocks(at)]
+            kept.append(_frame(at, size))
             shown = True
         else:
             raise NoPicture("It is damaged: something is between its parts.")
     if not shown:
         raise NoPicture("It has no pixels.")
     return CleanPicture(*size, b"".join(kept) + bytes((TRAILER,)))
+
+
+def _frame(at: PictureBytes, size: tuple[int, int]) -> bytes:
+    """Return a frame, which lies within the picture's size."""
+    frame = at.take(9)
+    x, y, width, height = (int.from_bytes(frame[i : i + 2], "little") for i in range(0, 8, 2))
+    if not (width and height and x + width <= size[0] and y + height <= size[1]):
+        raise NoPicture("A frame of it is larger than the picture.")
+    return bytes((FRAME,)) + frame + _table(at, frame[8]) + at.take(1) + _blocks(at)
 
 
 def _table(at: PictureBytes, flags: int) -> bytes:

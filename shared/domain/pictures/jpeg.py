@@ -51,10 +51,16 @@ def cleaned(data: bytes) -> CleanPicture:
             scans += 1
     if len(sizes) != 1 or not scans:
         raise NoPicture("It has no pixels, or not one header.")
-    if turned != UPRIGHT:
-        tiff = b"II*\x00\x08\x00\x00\x00\x01\x00" + ORIENTATION + turned.to_bytes(4, "little") + bytes(4)
-        kept.insert(1, _segment(EXIF, _EXIF + tiff))
+    kept.insert(1, _exif(turned))
     return CleanPicture(*sizes[0], b"".join(kept) + bytes((0xFF, END)))
+
+
+def _exif(turned: int) -> bytes:
+    """Return a segment that says how the picture is turned; empty if it is upright."""
+    if turned == UPRIGHT:
+        return b""
+    tiff = b"II*\x00\x08\x00\x00\x00\x01\x00" + ORIENTATION + turned.to_bytes(4, "little") + bytes(4)
+    return _segment(EXIF, _EXIF + tiff)
 
 
 def _marker(at: PictureBytes) -> int:

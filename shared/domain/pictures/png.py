@@ -30,12 +30,8 @@ def cleaned(data: bytes) -> CleanPicture:
             size = _size(kind, body)
         elif kind == b"IHDR":
             raise NoPicture("It has more than one header.")
-        if kind == b"fcTL" and not _within(body, size):
-            raise NoPicture("A frame of it is larger than the picture.")
-        if kind in KEPT:
+        if _stays(kind, body, size):
             kept.append(raw)
-        elif kind[:1].isupper():
-            raise NoPicture("It has a part that is not known, and that is needed to show it.")
         shown = shown or kind == b"IDAT"
     if size is None or not shown:
         raise NoPicture("It has no pixels.")
@@ -55,6 +51,15 @@ def _size(kind: bytes, body: bytes) -> tuple[int, int]:
     if kind != b"IHDR" or len(body) != HEADER:
         raise NoPicture("Its header is not where it belongs.")
     return sized(int.from_bytes(body[:4]), int.from_bytes(body[4:8]))
+
+
+def _stays(kind: bytes, body: bytes, size: tuple[int, int]) -> bool:
+    """Tell whether a chunk is kept. Raises NoPicture for one that browsers cannot show, or need."""
+    if kind == b"fcTL" and not _within(body, size):
+        raise NoPicture("A frame of it is larger than the picture.")
+    if kind not in KEPT and kind[:1].isupper():
+        raise NoPicture("It has a part that is not known, and that is needed to show it.")
+    return kind in KEPT
 
 
 def _within(frame: bytes, size: tuple[int, int]) -> bool:

@@ -29,20 +29,32 @@ def cleaned(data: bytes) -> CleanPicture:
     while at.left:
         kind, body = _chunk(at)
         if kind == b"VP8X":
-            if canvas or shown or len(body) != EXTENDED:
+            if canvas or shown:
                 raise NoPicture("Its header is not where it belongs.")
-            canvas = sized(1 + int.from_bytes(body[4:7], "little"), 1 + int.from_bytes(body[7:10], "little"))
-            body = bytes((body[0] & ~METADATA,)) + body[1:]
+            canvas, body = _canvas(body)
         shown += _sizes(kind, body, canvas)
         if kind in KEPT:
             kept.append(_written(kind, body))
-    size = canvas or (shown[0] if shown else None)
-    if size is None or not shown:
+    whole = b"WEBP" + b"".join(kept)
+    return CleanPicture(*_size(canvas, shown), b"RIFF" + len(whole).to_bytes(4, "little") + whole)
+
+
+def _canvas(body: bytes) -> tuple[Size, bytes]:
+    """Return the size that an extended header says, and the header without the flags of metadata."""
+    if len(body) != EXTENDED:
+        raise NoPicture("Its header is not one of a WebP file.")
+    size = sized(1 + int.from_bytes(body[4:7], "little"), 1 + int.from_bytes(body[7:10], "little"))
+    return size, bytes((body[0] & ~METADATA,)) + body[1:]
+
+
+def _size(canvas: Size | None, shown: list[Size]) -> Size:
+    """Return the size of the picture, in which all that is shown lies."""
+    if not shown:
         raise NoPicture("It has no pixels.")
+    size = canvas or shown[0]
     if any(x[0] > size[0] or x[1] > size[1] for x in shown):
         raise NoPicture("A frame of it is larger than the picture.")
-    body = b"WEBP" + b"".join(kept)
-    return CleanPicture(*size, b"RIFF" + len(body).to_bytes(4, "little") + body)
+    return size
 
 
 def _chunk(at: PictureBytes) -> tuple[bytes, bytes]:

@@ -22,11 +22,7 @@ TRIES: Final = 5
 
 
 def most_of(images: tuple[int, int]) -> Shelf | None:
-    """Return the most of a namespace's pictures; None: the settings have none.
-
-    Args:
-        images: as of the settings.
-    """
+    """Return the most of a namespace's pictures, as the settings have it; None: they have none."""
     count, megabytes = images
     return Shelf(count, megabytes * MEGABYTE) if count else None
 
@@ -61,10 +57,7 @@ class PictureService:
         kind, clean = cleaned(data)
         digest = hashlib.sha256(clean.data).hexdigest()[:32]
         for _ in range(TRIES):
-            found = self.pictures.get(namespace, digest)
-            if found is not None and found.gone:
-                self._finish(found)
-                continue
+            found = self._there(namespace, digest)
             if found is None:
                 found = self._new(namespace, digest, kind, clean, alt)
                 if not self.pictures.add(found, self._most, event=self._event(found, Act.IMAGE_ADDED, by)):
@@ -78,12 +71,16 @@ class PictureService:
             self.files.remove(found.path)  # it was deleted meanwhile
         raise Retriable("picture: busy")
 
-    def delete(self, namespace: str, picture: str, *, by: str) -> bool:
-        """Delete a picture and its file. False: there is no such picture.
+    def _there(self, namespace: str, digest: str) -> Picture | None:
+        """Return the picture of a content; one that is marked is removed first."""
+        found = self.pictures.get(namespace, digest)
+        if found is None or not found.gone:
+            return found
+        self._finish(found)
+        return None
 
-        Args:
-            picture: its id.
-        """
+    def delete(self, namespace: str, picture: str, *, by: str) -> bool:
+        """Delete the picture of an id, and its file. False: there is no such picture."""
         for _ in range(TRIES):
             found = self.pictures.get(namespace, picture) if ID.fullmatch(picture) else None
             if found is None:

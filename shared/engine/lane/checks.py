@@ -45,8 +45,12 @@ class ClaimCheck:
         self._clock = clock
 
     def read(self, leases: Sequence[Lease]) -> list[Control]:
-        """Read the jobs and the controls of leases after they were taken."""
-        return self._records.controls([lease.job for lease in leases], lane=self._lane)
+        """Read the jobs and the controls of leases after they were taken.
+
+        A job that its first claim is to begin is not read again: that write has its state as its condition.
+        """
+        unbegun = [lease.job.id for lease in leases if lease.unbegun is not None]
+        return self._records.controls([lease.job for lease in leases], lane=self._lane, as_read=unbegun)
 
     def passes(self, lease: Lease, control: Control) -> bool:
         """Judge by what was read; an ENQUEUED job becomes SENDING by that read, or with its lease."""

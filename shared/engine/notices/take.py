@@ -20,6 +20,7 @@ from shared.domain.notices.notifier import CHANNELS, Notifier
 from shared.domain.notices.records import RecordReader, RejectedRecord, as_sent
 from shared.domain.notices.times import Hours
 from shared.domain.times import Seconds
+from shared.engine.notices.announced import NoticeTimes
 from shared.frozen import dataclass
 from shared.ports import Acceptances, Clock, Inboxes, InboxStep, Notices, Queue, Retriable, Templates
 
@@ -90,7 +91,8 @@ class NoticeIntake:
 
     Args:
         templates: which of them there are.
-        at_once: does what is due about notices, by their UUIDs. The walk of each minute does what it leaves.
+        at_once: does what is due about notices, by their UUIDs. The sweeper finds what it leaves.
+        times: announces those that are due later.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class NoticeIntake:
         queue: Queue,
         clock: Clock,
         at_once: Callable[[Sequence[str]], None],
+        times: NoticeTimes,
     ) -> None:
         self._inboxes = inboxes
         self._notices = notices
@@ -109,6 +112,7 @@ class NoticeIntake:
         self._queue = queue
         self._clock = clock
         self._at_once = at_once
+        self._times = times
 
     def take(self, notifier: Notifier, deadline: Seconds) -> int:
         """Take the records of an inbox, and return how many; what is left at the deadline is pointed to again.
@@ -131,9 +135,15 @@ class NoticeIntake:
                 break
             if step is InboxStep.TAKEN:
                 taken += batch.records
+                self._announce(batch)
                 due += self._due(batch)
         self._serve(tuple(dict.fromkeys(due)), deadline)
         return taken
+
+    def _announce(self, batch: _Batch) -> None:
+        """Announce the notices of a batch that are due later; this call serves those that are due now."""
+        now = self._now()
+        self._times.announce(x for _, x in batch.changes if x.notice and (x.notice.due or 0) > now)
 
     def _due(self, batch: _Batch) -> Iterator[str]:
         """Yield the notices of a batch about which there is something to do now."""

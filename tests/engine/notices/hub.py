@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from shared.contracts import Credential
+from shared.contracts import Credential, DueKind, DueMinute
 from shared.domain.jobs.labels import NO_LABELS, Labels
 from shared.domain.jobs.ledger import Ledger
 from shared.domain.jobs.states import Cell
@@ -17,12 +17,16 @@ from shared.domain.notices.notifier import Notifier
 from shared.domain.notices.records import NoticeAction
 from shared.domain.notices.times import moment
 from shared.domain.notices.updates import Span, link_range
+from shared.engine.minutes import MinuteAnnouncer, MinuteRelay
+from shared.engine.notices.announced import AnnouncedNotices, NoticeTimes
 from shared.engine.notices.due import DueNotices
 from shared.engine.notices.look import NoticeRuns
+from shared.engine.notices.overdue import OverdueNotices
 from shared.engine.notices.purge import NoticePurge
 from shared.engine.notices.texts import NoticeText
 from shared.engine.notices.updates import UpdateReader, UpdatesRead
 from shared.engine.notices.words import NoticeWords
+from shared.engine.sweeper.overdue import OverdueWork
 from shared.engine.walks.doubts import Asking
 from shared.ports import Retriable
 from tests.fakes.clock import FakeClock
@@ -30,6 +34,8 @@ from tests.fakes.notices.notices import FakeNotices
 from tests.fakes.notices.notifiers import FakeNotifiers
 from tests.fakes.notices.runs import FakeRunStarts
 from tests.fakes.notices.updates import FakeUpdates
+from tests.fakes.queues import FakeQueue
+from tests.fakes.schedules import FakeScheduler
 from tests.fakes.world import ACCOUNT, World
 
 ZONE: Final = "Australia/Sydney"
@@ -70,6 +76,10 @@ class Hub:
                 self.stream.append(ledger)
 
         self.world.stores.listener = streamed
+        self.due_queue = FakeQueue(self.clock)
+        self.scheduler = FakeScheduler()
+        self.woken: list[int] = []
+        self.overdue: list[DueKind] = []
         self.asked: list[str] = []
         self.part = 3
         self.log.walks["clinic"] = at + 24 * HOUR * 1000
@@ -78,11 +88,13 @@ class Hub:
     def reboot(self) -> None:
         """Start the functions anew: what they knew in memory is gone."""
         self.world.reboot()
+        minutes = MinuteAnnouncer(scheduler=self.scheduler, queue=self.due_queue, clock=self.clock)
+        self.notices = AnnouncedNotices(self.store, NoticeTimes(minutes, self.clock, lambda at: at))
         self.words = NoticeWords(
-            notices=self.store, notifiers=self.notifiers, records=self.records, ledgers=self.ledgers, clock=self.clock
+            notices=self.notices, notifiers=self.notifiers, records=self.records, ledgers=self.ledgers, clock=self.clock
         )
         self.due = DueNotices(
-            notices=self.store,
+            notices=self.notices,
             starts=self.starts,
             notifiers=self.notifiers,
             texts=lambda _namespace, template: self.texts.get(template, {}),
@@ -130,7 +142,7 @@ class Hub:
         for _ in range(5):
             stored = self.store.items.get(uuid)
             change = take(stored, action, owner, self.notifier.hours, self.clock.ms)
-            if change is None or self.store.write(stored, change):
+            if change is None or self.notices.write(stored, change):
                 return self.store.items[uuid]
         raise AssertionError("others write all the time")
 
@@ -152,6 +164,26 @@ class Hub:
         """Let the function of every minute run, then the engine and its streams until they rest."""
         self.begin()
         self.engine()
+
+    def live(self, seconds: int) -> None:
+        """Let each second pass, with schedules, the sweeper's look once a minute, and the engine."""
+        relay = MinuteRelay(wake={DueKind.NOTICES: self._wake}, queue=self.due_queue, clock=self.clock)
+        found = OverdueNotices(self.store, self.records, self.log, self.clock).found
+        net = OverdueWork({DueKind.NOTICES: found}, self.due_queue, self.overdue.append)
+        for _ in range(seconds):
+            self.clock.advance(1)
+            self.scheduler.fire(self.clock.now(), self.due_queue)
+            if self.clock.ms // 1000 % 60 == 0:
+                net.look(DueKind.NOTICES)
+            while (message := self.due_queue.receive()) is not None:
+                minute = DueMinute.loads(message.body)
+                assert minute is not None
+                relay.arrived(minute)
+                self.due_queue.delete(message)
+
+    def _wake(self, _minute: DueMinute) -> None:
+        self.woken.append(self.clock.ms)
+        self.minute()
 
     def begin(self) -> None:
         """Begin what is due, look at finished runs, and walk the log of what was collected."""

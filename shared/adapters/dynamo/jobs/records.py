@@ -113,14 +113,15 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         )
 
     def control(self, job: str, account: str, *, test: bool = False, lane: str = "") -> Control:
-        [found] = self._controls([(job, account, test)], lane)
+        [found] = self._controls([(job, account, test)], lane, {})
         return found
 
-    def controls(self, jobs: Sequence[Job], *, lane: str = "") -> list[Control]:
-        return self._controls([(job.id, job.account, job.test) for job in jobs], lane)
+    def controls(self, jobs: Sequence[Job], *, lane: str = "", as_read: Collection[str] = ()) -> list[Control]:
+        known = {job.id: job for job in jobs if job.id in as_read}
+        return self._controls([(job.id, job.account, job.test) for job in jobs], lane, known)
 
-    def _controls(self, wanted: Sequence[tuple[str, str, bool]], lane: str) -> list[Control]:
-        """Read what is wanted. `wanted`: job, account, and whether it is a test key's."""
+    def _controls(self, wanted: Sequence[tuple[str, str, bool]], lane: str, known: Mapping[str, Job]) -> list[Control]:
+        """Read what is wanted. `wanted`: job, account, and whether it is a test key's; `known`: jobs not to be read."""
         now = self._unpaused.now()
         everything = () if self._unpaused.holds(now) else (keys.system_control(),)
         of = [
@@ -133,16 +134,18 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
             for job, account, test in wanted
         ]
         hearing = {name: keys.listeners(name) for _, _, _, name in of}
+        skipped = {_name(keys.job(x)) for x in known}
         wanted_keys = [k for job, held, latest, name in of for k in (job, *held, latest, hearing[name])]
+        wanted_keys = [k for k in wanted_keys if _name(k) not in skipped]
         items, breaker = self._with_breaker(wanted_keys, lane)
         if everything:
             self._unpaused.learn(now, paused=_is_held(items, everything))
         out = []
-        for job, held, latest, name in of:
+        for (job_id, _, _), (job, held, latest, name) in zip(wanted, of, strict=True):
             found, suppressed = items.get(_name(job)), items.get(_name(latest))
             out.append(
                 Control(
-                    codec.job(found) if found is not None else None,
+                    codec.job(found) if found is not None else known.get(job_id),
                     _is_held(items, held),
                     breaker,
                     watermarks.latest(suppressed) if suppressed is not None else {},
