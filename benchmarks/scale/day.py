@@ -407,11 +407,14 @@ class Run:
             events = len(self._posted) + sum(len(x.words) for x in self.world.held)
             self._samples.append(Sample(round(self._at()), waiting, events))
             late = self._at() > end + self.scene.most
-            done = not (waiting or events or self._events) and self.hearing.over
-            done = done and (self.products is None or self.products.ended)
-            self._over = self._at() >= end and (late or done)
+            self._over = self._at() >= end and (late or self._is_done(waiting + events))
             if not self._over:
                 self.clock.sleep(min(SAMPLE_S, max(1.0, end / SAMPLES)))
+
+    def _is_done(self, waiting: int) -> bool:
+        """Tell whether all that was posted has come to its end. `waiting`: messages and events that have not."""
+        done = not (waiting or self._events) and self.hearing.over
+        return done and (self.products is None or self.products.ended)
 
     # The run
 

@@ -10,7 +10,7 @@ from cli.errors import Misused, NotFound
 from cli.operating.accounts import reason_of
 from cli.operating.door import OperatorClient, door, segment
 from cli.output import Json, counted, emit_all, moment, say, table, tell
-from cli.sending.words import left_of, state_words
+from cli.progress.words import left_of, state_words
 from shared.domain.ids import is_id
 from shared.domain.jobs.states import JobState
 from shared.domain.namespaces import owner as owner_of

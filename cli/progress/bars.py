@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.output import clean, counted
-from cli.sending.watch import JobProgress, Speed, by_the_clock
+from cli.progress.watch import JobProgress, Speed, by_the_clock
 from shared.domain.jobs.states import MessageState
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from cli.errors import Misused, Unreachable
 from cli.files import text_of
 from cli.options import pairs
 from cli.output import Json, counted, emit_or_say, say, surroundings, tell
+from cli.progress.watch import JobProgress, as_json, as_lines, watch
 from cli.sending import jobs, reading
 from cli.sending.hours import Within, hours_of
 from cli.sending.messages import channel_option
-from cli.sending.watch import JobProgress, as_json, as_lines, watch
 from shared.domain.channels.channel import Channel
 from shared.domain.channels.email import EMAIL
 from shared.domain.channels.lookup import channel_of

@@ -60,8 +60,3 @@ def hours_words(found: Mapping[str, Any]) -> str:
     days: Sequence[str] = hours.get("days") or ()
     zone = f"{hours.get('zone')}:{hours['fallback']}" if hours.get("fallback") else hours.get("zone")
     return f"{','.join(days)} {hours.get('from')}-{hours.get('to')} {zone}".strip()
-
-
-def until_words(job: Mapping[str, Any]) -> str:
-    """Return until when a job waits for its hours or a quota; empty if it does not."""
-    return str(job.get("until") or "") if job.get("waiting_for") in ("hours", "quota") else ""

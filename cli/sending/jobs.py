@@ -13,9 +13,9 @@ from cli.client import LARGEST_PAGE, Body, connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, tables, tell
 from cli.progress.polling import asked
+from cli.progress.words import UNSENT, left_of, state_words
 from cli.sending import exports, moments
 from cli.sending.running import how_to_send
-from cli.sending.words import UNSENT, left_of, state_words
 from shared.domain.jobs.states import JobState, MessageState, Status
 from shared.domain.lanes.meanings import in_words
 

@@ -12,10 +12,7 @@ from cli.errors import ExitCode, Failed
 from cli.lists.listing import recipients_of
 from cli.options import pairs
 from cli.output import Json, counted, emit, emit_or_say, say, surroundings, table, tables, tell
-from cli.sending.hours import ANY, Within, hours_of, hours_words, until_words
-from cli.sending.moments import At, check_time
-from cli.sending.running import Runner, how_to_send, question
-from cli.sending.words import (
+from cli.progress.words import (
     ends_words,
     figures,
     left_of,
@@ -23,8 +20,12 @@ from cli.sending.words import (
     stopped_words,
     text_of_field,
     trial_words,
+    until_words,
     waiting_words,
 )
+from cli.sending.hours import ANY, Within, hours_of, hours_words
+from cli.sending.moments import At, check_time
+from cli.sending.running import Runner, how_to_send, question
 
 LISTED: Final = ("campaign_id", "state", "messages", "delivered", "failed", "credential", "created_at", "name")
 ROUTE: Final = ("credential_id", "provider", "tried", "accepted", "delivered", "failed")

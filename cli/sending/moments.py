@@ -11,7 +11,7 @@ from cli.asking import NOTHING, Yes, check_can_ask, confirm
 from cli.client import connect, path_of
 from cli.errors import Failed, Misused
 from cli.output import Json, counted, emit_or_say, surroundings
-from cli.sending.words import left_of
+from cli.progress.words import left_of
 from shared.domain.jobs.states import JobState
 from shared.domain.times import PAST, USE_WITHIN_DAYS, Seconds, is_rfc_3339, may_begin
 

@@ -7,8 +7,7 @@ import typer
 
 from cli.client import connect, path_of
 from cli.output import Json, counted, emit, say, table, tables
-from cli.sending.hours import hours_words, until_words
-from cli.sending.words import (
+from cli.progress.words import (
     ends_words,
     figures,
     job_words,
@@ -16,8 +15,10 @@ from cli.sending.words import (
     stopped_words,
     text_of_field,
     trial_words,
+    until_words,
     waiting_words,
 )
+from cli.sending.hours import hours_words
 
 LISTED: Final = ("batch_id", "state", "messages", "delivered", "failed", "created_at", "name")
 ROUTE: Final = ("credential_id", "provider", "tried", "accepted", "delivered", "failed")

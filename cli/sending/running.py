@@ -16,8 +16,8 @@ from cli.client import ApiClient, new_key, path_of
 from cli.errors import CommandError, ExitCode, Failed
 from cli.lists.listing import Duplicates, Lister, recipients_of, wants_all
 from cli.output import Surroundings, counted, emit, say, tell
-from cli.sending.watch import JobProgress, as_json, as_lines, watch
-from cli.sending.words import UNSENT, state_words
+from cli.progress.watch import JobProgress, as_json, as_lines, watch
+from cli.progress.words import UNSENT, state_words
 from shared.domain.channels.lookup import channel_of
 from shared.domain.content.templates import UNSUBSCRIBE_URL, Template, TemplateKind, variables
 from shared.domain.jobs.job import StopReason

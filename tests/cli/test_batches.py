@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.sending.watch import JobProgress, as_lines, by_the_clock
+from cli.progress.watch import JobProgress, as_lines, by_the_clock
 from tests.cli.fakes import API_KEY, Answer, FakeApi, FakeClock, Run, problem
 
 ACCEPTED = {"batch_id": "b1", "job_id": "b1", "state": "READY", "recipients": 1003, "duplicates": 3, "skipped": 12}

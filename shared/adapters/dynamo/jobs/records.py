@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from shared.adapters.dynamo import audit, codec, idempotent_writes, keys
 from shared.adapters.dynamo.client import Cancelled, ConditionFailed, Dynamo, Item
@@ -124,36 +124,31 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
         """Read what is wanted. `wanted`: job, account, and whether it is a test key's; `known`: jobs not to be read."""
         now = self._unpaused.now()
         everything = () if self._unpaused.holds(now) else (keys.system_control(),)
-        of = [
-            (
-                keys.job(job),
-                (keys.account_control(account), *everything),
-                keys.latest_suppression(namespace(account, test=test)),
-                namespace(account, test=test),
-            )
-            for job, account, test in wanted
-        ]
-        hearing = {name: keys.listeners(name) for _, _, _, name in of}
-        skipped = {_name(keys.job(x)) for x in known}
-        wanted_keys = [k for job, held, latest, name in of for k in (job, *held, latest, hearing[name])]
-        wanted_keys = [k for k in wanted_keys if _name(k) not in skipped]
-        items, breaker = self._with_breaker(wanted_keys, lane)
+        of = [_switches(job, account, test=test) for job, account, test in wanted]
+        reads = [key for x in of for key in (*x.account, *(() if x.job in known else (keys.job(x.job),)))]
+        items, breaker = self._with_breaker([*reads, *everything], lane)
         if everything:
             self._unpaused.learn(now, paused=_is_held(items, everything))
-        out = []
-        for (job_id, _, _), (job, held, latest, name) in zip(wanted, of, strict=True):
-            found, suppressed = items.get(_name(job)), items.get(_name(latest))
-            out.append(
-                Control(
-                    codec.job(found) if found is not None else known.get(job_id),
-                    _is_held(items, held),
-                    breaker,
-                    watermarks.latest(suppressed) if suppressed is not None else {},
-                    codec.quiet(items.get(_name(held[0]), {})),
-                    heard=name in codec.listed(items.get(_name(hearing[name]))),
-                )
-            )
-        return out
+        return [self._control(x, items, everything, breaker, known.get(x.job)) for x in of]
+
+    def _control(
+        self,
+        of: "_Switches",
+        items: Mapping[_Name, Item],
+        everything: Sequence[keys.Key],
+        breaker: Breaker | None,
+        known: Job | None,
+    ) -> Control:
+        switch, latest, listeners = (items.get(_name(key)) for key in of.account)
+        found = items.get(_name(keys.job(of.job)))
+        return Control(
+            codec.job(found) if found is not None else known,
+            _is_held(items, (of.account[0], *everything)),
+            breaker,
+            watermarks.latest(latest) if latest is not None else {},
+            codec.quiet(switch or {}),
+            heard=of.name in codec.listed(listeners),
+        )
 
     def _with_breaker(self, wanted: Iterable[keys.Key], lane: str) -> tuple[dict[_Name, Item], Breaker | None]:
         """Read items by key, and in the same call the lane's breaker, a moment old, which costs half as much."""
@@ -478,6 +473,20 @@ class DynamoRecords(OpenIndex, folding.Accepting, SuppressionWrites):
 def _name(item: Item) -> _Name:
     """Return the key of an item, or a key itself, as a name in a table of items."""
     return item["pk"]["S"], item["sk"]["S"]
+
+
+class _Switches(NamedTuple):
+    """Places that say whether a job may continue: `account` has the keys of its control, suppressions and listeners."""
+
+    job: str
+    name: str
+    account: tuple[keys.Key, keys.Key, keys.Key]
+
+
+def _switches(job: str, account: str, *, test: bool) -> _Switches:
+    name = namespace(account, test=test)
+    about = (keys.account_control(account), keys.latest_suppression(name), keys.listeners(name))
+    return _Switches(job, name, about)
 
 
 def _is_held(items: Mapping[_Name, Item], held: Iterable[keys.Key]) -> bool:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from cli.errors import Failed
 from cli.output import clean, emit, say
 from cli.progress.polling import asked
-from cli.sending.hours import until_words
-from cli.sending.words import left_of, state_words, waiting_words
+from cli.progress.words import left_of, state_words, until_words, waiting_words
 from shared.domain.jobs.states import JobState, MessageState
 
 if TYPE_CHECKING:

@@ -93,3 +93,8 @@ def stopped_words(job: Mapping[str, Any]) -> str:
 def trial_words(found: Mapping[str, Any]) -> str:
     """Return that something was made with a test key; else empty."""
     return "made with a test key: no provider gets it" if found.get("test") else ""
+
+
+def until_words(job: Mapping[str, Any]) -> str:
+    """Return until when a job waits for its hours or a quota; empty if it does not."""
+    return str(job.get("until") or "") if job.get("waiting_for") in ("hours", "quota") else ""
