@@ -32,11 +32,13 @@ OTHERS: Final = {
     "WHEN": "7d",
     "on|off": "off",
     "[CIDR]...": "192.0.2.0/24",
+    "[FILE]": "account.moving",
 }
 """How an argument is called that names nothing → a value that it may have."""
 OPTIONS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
     ("account", "approval"): ("--every",),
     ("account", "close"): ("--channel", "sms"),
+    ("account", "depart"): ("--to", "https://other.example"),
     ("account", "open"): ("--channel", "sms"),
     **dict.fromkeys((("batch", "reschedule"), ("campaign", "reschedule")), ("--now",)),
     ("campaign", "update"): ("--name", "x"),
