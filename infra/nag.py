@@ -114,8 +114,10 @@ OBJECTS: Final = {
 
 
 def _objects(deployment: DeploymentSettings) -> dict[str, str]:
-    """Return the prefixes that a policy may have, each with its reason; that of the archive only where there is one."""
-    return {prefix: why for prefix, why in OBJECTS.items() if prefix != ARCHIVE or deployment.settings.archive_days}
+    """Return the prefixes that a policy may have, each with its reason; those of a setting only where it is set."""
+    settings = deployment.settings
+    unset = {ARCHIVE: not settings.archive_days, contracts.IMAGES: not settings.images[0]}
+    return {prefix: why for prefix, why in OBJECTS.items() if not unset.get(prefix)}
 
 
 def _console(deployment: DeploymentSettings) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pydantic_core import core_schema
 
 from functions.api.error_page import WEBHOOK_CODES
 from functions.api.examples.document import add_examples
-from functions.api.examples.parts import fold, prune
+from functions.api.examples.parts import fold, prune, shorten
 from functions.api.hooks.page import MODELS, webhooks
 from functions.api.operations import ROUTES
 from functions.api.tags import TAGS
@@ -43,6 +43,11 @@ _IF_NONE_MATCH: Final = {
     "description": "The `ETag` of the answer that the client has.",
     "schema": {"type": "string"},
 }
+_HEADERS: Final = {
+    "Idempotency-Replayed": "`true` if this is an earlier answer.",
+    "Location": "The new resource.",
+}
+"""Headers of the answers that many operations give."""
 _KEY_USE: Final = "Same key and same body: the first answer again. Kept 24 h past the scheduled send."
 _REF: Final = "#/components/schemas/{model}"
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -134,11 +139,13 @@ def generate() -> Schema:
                     "description": "The name and password of a notifier.",
                 },
             },
+            "headers": _in_words(_HEADERS),
             "schemas": schemas,
         },
     }
     add_examples(document)
     prune(document)
+    shorten(document)
     fold(document, (*COMMON, *_OF_STATUS))
     return document
 
@@ -275,11 +282,15 @@ def _codes(route: Route) -> Iterable[str]:
 def _headers(route: Route, status: int) -> Schema:
     if route.tagged:
         return {"ETag": {"description": "For `If-None-Match`.", "schema": {"type": "string"}}}
-    found = dict(route.headers)
+    found = _in_words(route.headers)
     if route.idempotent:
-        found = {"Idempotency-Replayed": "`true` if this is an earlier answer.", **found}
-        found |= {"Location": "The new resource."} if status != HTTPStatus.OK else {}
-    return {name: {"description": said, "schema": {"type": "string"}} for name, said in found.items()}
+        shared = [name for name in _HEADERS if name != "Location" or status != HTTPStatus.OK]
+        found = {**{name: {"$ref": f"#/components/headers/{name}"} for name in shared}, **found}
+    return found
+
+
+def _in_words(headers: Mapping[str, str]) -> Schema:
+    return {name: {"description": said, "schema": {"type": "string"}} for name, said in headers.items()}
 
 
 def _content(model: type[BaseModel], refs: Mapping[tuple[type[BaseModel], str], Schema]) -> Schema:

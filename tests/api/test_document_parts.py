@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from functions.api.examples.parts import PARAMETERS, RESPONSES, fold, prune, whole
+from functions.api.examples.parts import PARAMETERS, RESPONSES, fold, prune, shorten, whole
 from functions.api.openapi import FILE
 
 DOCUMENT = json.loads(FILE.read_text("utf-8"))
@@ -42,6 +42,25 @@ def small() -> dict[str, Any]:
         "OfQuery": {"title": "OfQuery"},
     }
     return {"paths": paths, "components": {"schemas": schemas}}
+
+
+def test_what_is_so_without_being_said_is_left_out() -> None:
+    fields = {"headers": {"type": "object", "default": None}, "default": {}, "n": {"type": "integer", "default": 0}}
+    operation = {
+        "parameters": [{"name": "q", "required": False}, {"name": "r", "required": True}],
+        "responses": {"200": {"headers": {}, "example": {"default": None, "headers": {}}}, "default": {"headers": {}}},
+    }
+    document = {
+        "paths": {"/a": {"get": operation, "put": {"parameters": []}}},
+        "schemas": {"A": {"properties": fields}},
+    }
+    shorten(document)
+    operation = {
+        "parameters": [{"name": "q"}, {"name": "r", "required": True}],
+        "responses": {"200": {"example": {"default": None, "headers": {}}}, "default": {}},
+    }
+    fields = {"headers": {"type": "object"}, "default": {}, "n": {"type": "integer", "default": 0}}
+    assert document == {"paths": {"/a": {"get": operation, "put": {}}}, "schemas": {"A": {"properties": fields}}}
 
 
 def test_the_document_is_small() -> None:

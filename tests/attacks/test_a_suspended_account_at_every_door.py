@@ -12,7 +12,7 @@ from tests.api.test_entries import CHANGING, DEEDS, Deed, entries
 OPEN: Final = {
     *("stopJob", "stopBatch", "stopCampaign", "deleteSchedule", "cancelDigest", "dropDestination"),
     *("deleteCampaign", "deleteUpload", "deleteTemplate", "deleteDigestPolicy", "deleteHook", "deleteNotifier"),
-    *("deleteProgram", "putSuppression", "deleteGuest", "deleteSender", "refuseCampaign"),
+    *("deleteProgram", "deleteImage", "putSuppression", "deleteGuest", "deleteSender", "refuseCampaign"),
 }
 """What stops, deletes or keeps somebody from getting more. What a suspended account makes or lets go on is refused."""
 TRAFFIC: Final = (

@@ -26,7 +26,7 @@ PLAIN = frozenset(
         *("listApprovals", "getApprovalLimit", "listTemplates", "getTemplate", "listTemplateVersions", "listSchedules"),
         *("listDigests", "getDigest", "listDigestPolicies", "previewDigestPolicy", "getDigestPolicy", "listHooks"),
         *("getHook", "listNotifiers", "getNotifier", "getNotifierStats", "listPrograms", "getProgram", "getStats"),
-        "getQuota",
+        *("getQuota", "listImages"),
         *("listSenders", "getSender", "listCredentials", "listAudit"),
     }
 )

@@ -1,8 +1,12 @@
 """What `quick_moto.backends` changes of moto: a transaction that fails still leaves everything as it was."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from moto.dynamodb.models import table as tables
 
 import quick_moto
 from tests.fakes.tables import create_tables
@@ -28,6 +32,40 @@ def test_a_transaction_that_fails_changes_nothing(moto_dynamo: Any) -> None:
     found = {x["sk"]["S"]: x for x in moto_dynamo.scan(TableName=table)["Items"]}
     assert set(found) == {"changed", "new", "checked", "replaced"}
     assert (found["changed"]["n"], found["replaced"]) == ({"N": "2"}, _key("replaced"))
+
+
+def test_of_writes_at_once_one_finds_that_its_condition_holds(
+    moto_dynamo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here a thread that has looked at its condition waits for the other one to look before it writes."""
+    table = create_tables(moto_dynamo).ops
+    both = threading.Barrier(2)
+    read = tables.get_filter_expression
+
+    def slow(*args: Any) -> Any:
+        condition = read(*args)
+        look = condition.expr
+
+        def looked(item: Any) -> bool:
+            holds: bool = look(item)
+            with suppress(threading.BrokenBarrierError):
+                both.wait(0.2)
+            return holds
+
+        condition.expr = looked
+        return condition
+
+    monkeypatch.setattr(tables, "get_filter_expression", slow)
+
+    def write(_n: int) -> bool:
+        try:
+            moto_dynamo.put_item(TableName=table, Item=_key("x"), ConditionExpression="attribute_not_exists(pk)")
+        except moto_dynamo.exceptions.ConditionalCheckFailedException:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(write, range(2))) == [False, True]
 
 
 def _key(name: str) -> dict[str, Any]:

@@ -13,6 +13,9 @@ RESPONSES: Final = "responses"
 PARAMETERS: Final = "parameters"
 _PREFIX: Final = "#/components/{kind}/{name}"
 _PROBLEM: Final = "application/problem+json"
+_IMPLIED: Final = (("headers", {}), ("parameters", []), ("required", False), ("default", None))
+_NAMING: Final = ("properties", "schemas", "patternProperties", "paths", "headers", "responses", "content")
+"""Keys whose values are maps by name."""
 
 
 def prune(document: dict[str, Any]) -> None:
@@ -30,6 +33,24 @@ def prune(document: dict[str, Any]) -> None:
         used |= found
         found = set().union(*(_referred(schemas[name]) for name in found)) - used
     document["components"]["schemas"] = {name: schema for name, schema in schemas.items() if name in used}
+
+
+def shorten(part: Any, *, named: bool = False) -> None:
+    """Remove what is so without being said: no headers, no parameters, not required, null if left out.
+
+    Args:
+        part: of the document; it is changed.
+        named: whether the keys of `part` are names, such as those of fields.
+    """
+    if isinstance(part, list):
+        for one in part:
+            shorten(one)
+    elif isinstance(part, dict):
+        for key in [] if named else [key for key, value in part.items() if (key, value) in _IMPLIED]:
+            del part[key]
+        for key, value in part.items():
+            if named or not key.startswith("example"):
+                shorten(value, named=not named and key in _NAMING)
 
 
 def _referred(part: Any) -> set[str]:

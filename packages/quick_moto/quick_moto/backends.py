@@ -5,12 +5,16 @@ operations copies a table 100 times, with all its items. Here it keeps only the 
 For each message that it hands out, moto counts all messages of the queue a dozen times, to learn for how long they are
 kept. It asks for the time by way of two dates, twice for each message of the queue. And it looks for each of the ten
 types of a DynamoDB value by several names in every value that it returns.
+
+And it does a write at a time: two threads of moto may both find that a condition holds, and both write.
 """
 
 import copy
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from typing import Any
 
 from moto.core.serialize import AttributePicker, AttributePickerContext
@@ -20,6 +24,8 @@ from moto.dynamodb.models.table import Table
 from moto.sqs import models as sqs
 
 _ORIGINAL = DynamoDBBackend.transact_write_items
+_WRITES = ("put_item", "update_item", "delete_item", "transact_write_items")
+_LOCK = threading.RLock()
 _PICK = AttributePicker.__call__
 _TYPES = frozenset({"S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"})
 
@@ -27,10 +33,25 @@ _TYPES = frozenset({"S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"})
 def install() -> None:
     """Have moto spare these costs in this process; a repeat changes nothing."""
     DynamoDBBackend.transact_write_items = _transact_write_items  # type: ignore[method-assign]
+    for name in _WRITES:
+        setattr(DynamoDBBackend, name, _at_once(getattr(DynamoDBBackend, name)))
     Table.__deepcopy__ = _itself  # type: ignore[attr-defined]
     sqs.SQSBackend.is_message_valid_based_on_retention_period = _is_kept  # type: ignore[method-assign]
     AttributePicker.__call__ = _picked  # type: ignore[method-assign]
     vars(sqs)["unix_time_millis"] = lambda: time.time() * 1000
+
+
+def _at_once(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of which no other thread sees the middle."""
+    if hasattr(method, "__wrapped__"):
+        return method
+
+    @wraps(method)
+    def locked(*args: Any, **kwargs: Any) -> Any:
+        with _LOCK:
+            return method(*args, **kwargs)
+
+    return locked
 
 
 def _picked(self: AttributePicker, context: AttributePickerContext) -> Any:
