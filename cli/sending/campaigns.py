@@ -86,9 +86,10 @@ def run(
     The exit code is 0 if everything was sent or delivered, and 1 if messages failed, are unknown or were not sent.
     """
     around = surroundings(ctx)
+    called = _name_of(file, list_of)
     check_can_ask(around, yes=yes, json=json)
     check_time(at, around.clock.now())
-    body: dict[str, Any] = {"name": name or _name_of(file, list_of), "channel": channel}
+    body: dict[str, Any] = {"name": name or called, "channel": channel}
     body |= _given(credential_id=credential) | hours_of(hours)
     body |= _message(channel, template, text, stored, subject=subject, sender=sender, reply_to=reply_to)
     chosen = Duplicates.DROP if drop_duplicates else duplicates

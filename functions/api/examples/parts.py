@@ -13,9 +13,14 @@ RESPONSES: Final = "responses"
 PARAMETERS: Final = "parameters"
 _PREFIX: Final = "#/components/{kind}/{name}"
 _PROBLEM: Final = "application/problem+json"
-_IMPLIED: Final = (("headers", {}), ("parameters", []), ("required", False), ("default", None))
+_IMPLIED: Final[tuple[tuple[str, object], ...]] = (
+    ("headers", {}),
+    ("parameters", []),
+    ("required", False),
+    ("default", None),
+)
 _NAMING: Final = ("properties", "schemas", "patternProperties", "paths", "headers", "responses", "content")
-"""Keys whose values are maps by name."""
+"""Keys of parts whose own keys are names."""
 
 
 def prune(document: dict[str, Any]) -> None:
