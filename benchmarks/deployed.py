@@ -79,7 +79,7 @@ def deploy(base_url: str) -> Settings:
         contracts.ENV_RECORDS_TABLE: tables.records,
         contracts.ENV_OPS_TABLE: tables.ops,
         contracts.ENV_LANE_URL_PREFIX: queue.removesuffix(NAME),
-        contracts.ENV_DIRECT: "1",
+        contracts.ON_LAMBDA: "bench",
         contracts.ENV_LANE: NAME,
         contracts.ENV_LEASE_MARGIN: "5",
     }

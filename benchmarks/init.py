@@ -14,8 +14,8 @@ from typing import Final
 
 from benchmarks.rig.runner import script
 from benchmarks.starts import ROOT, environment
-from functions.early import ON_LAMBDA
 from shared import contracts
+from shared.contracts import ON_LAMBDA
 
 NAMES: Final = ("send", "log", "track", "webhooks", "api")
 PROGRAM: Final = """

@@ -18,7 +18,6 @@ from typing import Final
 from benchmarks.rig import rows
 from benchmarks.rig.cases import CASES
 from benchmarks.rig.rows import Row, named
-from functions.early import ON_LAMBDA
 from shared import contracts
 from shared.contracts import Credential, Settings
 from shared.contracts.console import ConsoleSettings
@@ -55,8 +54,7 @@ def environment() -> dict[str, str]:
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_EC2_METADATA_DISABLED": "true",
         "POWERTOOLS_SERVICE_NAME": "bench",
-        ON_LAMBDA: "bench",
-        contracts.ENV_DIRECT: "1",
+        contracts.ON_LAMBDA: "bench",
         contracts.ENV_SETTINGS: settings.dumps(),
         contracts.ENV_RECORDS_TABLE: "records",
         contracts.ENV_OPS_TABLE: "ops",
@@ -65,7 +63,6 @@ def environment() -> dict[str, str]:
         contracts.ENV_PEOPLE_TABLE: "people",
         contracts.ENV_FEEDBACK_QUEUE_URL: "https://sqs.us-east-1.amazonaws.com/123456789012/feedback",
         contracts.ENV_DUE_QUEUE_URL: "https://sqs.us-east-1.amazonaws.com/123456789012/due",
-        contracts.ENV_DUE_QUEUE_ARN: "arn:aws:sqs:us-east-1:123456789012:due",
         contracts.ENV_SCHEDULER_ROLE_ARN: "arn:aws:iam::123456789012:role/scheduler",
         contracts.ENV_EXPORT_QUEUE_URL: "https://sqs.us-east-1.amazonaws.com/123456789012/export",
         contracts.ENV_INGEST_QUEUE_URL: "https://sqs.us-east-1.amazonaws.com/123456789012/ingest",

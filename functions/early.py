@@ -9,8 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-ON_LAMBDA: Final = "AWS_LAMBDA_FUNCTION_NAME"
-"""Set by Lambda before the handler's module is imported."""
+from shared.contracts import ON_LAMBDA
 
 GARBAGE: Final = (50_000, 20, 50)
 """Python's thresholds from then on. A list of a million rows is read in 100 MB with these and with its own."""

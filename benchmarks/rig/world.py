@@ -184,7 +184,6 @@ class World:
             contracts.ENV_INGEST_QUEUE_URL: self._lists,
             contracts.ENV_EXPORT_QUEUE_URL: self._feedback,  # nothing here is exported
             contracts.ENV_DUE_QUEUE_URL: self._sqs.create_queue(QueueName="posthaste-bench-due")["QueueUrl"],
-            contracts.ENV_DUE_QUEUE_ARN: "arn:aws:sqs:us-east-1:123456789012:due",
             contracts.ENV_SCHEDULER_ROLE_ARN: "arn:aws:iam::123456789012:role/bench",
             contracts.ENV_API_URL: "https://0123456789.execute-api.us-east-1.amazonaws.com",
             contracts.ENV_LANE_URL_PREFIX: urls[0].removesuffix(self.config.credentials[0].id),

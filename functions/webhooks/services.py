@@ -69,7 +69,7 @@ def build(env: Mapping[str, str], client: Callable[[str], Any] | None = None) ->
         client: makes an AWS client by its service's name; with short time-outs, if left out.
     """
     clock = SystemClock()
-    make = client or _clients(clock, is_direct=contracts.ENV_DIRECT in env)
+    make = client or _clients(clock, is_direct=contracts.ON_LAMBDA in env)
     settings = Settings.loads(env[contracts.ENV_SETTINGS])
     posts = cache(lambda: webhook_posts.Posts(make("dynamodb"), env[contracts.ENV_OPS_TABLE], clock))
 

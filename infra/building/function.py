@@ -116,7 +116,7 @@ class Function(Construct):
             timeout=Duration.seconds(seconds),
             memory_size=memory,
             reserved_concurrent_executions=reserved,
-            environment={"POWERTOOLS_SERVICE_NAME": service or name, contracts.ENV_DIRECT: "1", **environment},
+            environment={"POWERTOOLS_SERVICE_NAME": service or name, **environment},
             log_group=logs,
             logging_format=LoggingFormat.JSON,
             system_log_level_v2=SystemLogLevel.WARN if name in FREQUENT else None,

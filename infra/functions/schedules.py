@@ -37,7 +37,6 @@ class SchedulesConstruct(SchedulerRole):
         self.work = self._due.work
         self.environment = {
             contracts.ENV_DUE_QUEUE_URL: self.work.queue.queue_url,
-            contracts.ENV_DUE_QUEUE_ARN: self.work.queue.queue_arn,
             contracts.ENV_SCHEDULER_ROLE_ARN: self.role.role_arn,
         }
 

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 
+from shared.contracts import ON_LAMBDA
+
 ENGINE: Final = "shared"
 """The package whose loggers follow the function's."""
 
@@ -29,7 +31,7 @@ def lines(service: str | None = None) -> Logger:
         service: whose lines; by default what `POWERTOOLS_SERVICE_NAME` says.
     """
     made = Logger(service=service)
-    if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
+    if ON_LAMBDA in os.environ:
         engine = logging.getLogger(ENGINE)
         engine.handlers = [made.registered_handler]
         engine.propagate = False

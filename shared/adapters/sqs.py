@@ -47,6 +47,12 @@ def is_transient(error: ClientError) -> bool:
     return answer.get("Error", {}).get("Code", "").rpartition(".")[2] in TRANSIENT or status >= _SERVER_FAULT
 
 
+def arn_of(url: str, region: str, near: str) -> str:
+    """Return a queue's ARN. `near`: any ARN of the same partition, such as `aws-cn`."""
+    account, name = url.split("/")[-2:]
+    return f"arn:{near.split(':')[1]}:sqs:{region}:{account}:{name}"
+
+
 @contextmanager
 def _retriable() -> Iterator[None]:
     """Turn what is about the moment into `Retriable`: a lost connection, or an answer that another try may change."""

@@ -111,8 +111,8 @@ class Core:
 
     @property
     def is_direct(self) -> bool:
-        """Whether calls of AWS are made without botocore."""
-        return contracts.ENV_DIRECT in self.env
+        """Whether calls of DynamoDB, SQS and Secrets Manager are made without botocore, as those of functions are."""
+        return contracts.ON_LAMBDA in self.env
 
     # What clients are made by: a client that is made `later` is made by its first call.
 

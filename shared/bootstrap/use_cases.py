@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared import contracts
-from shared.adapters.sqs import SqsQueue
+from shared.adapters.sqs import SqsQueue, arn_of
 from shared.bootstrap.core import Core
 from shared.lazy import PartOf, lazy
 
@@ -142,7 +142,7 @@ class UseCases(Core):
         lambda d: scheduler.EventBridgeScheduler(
             d.aws.later("scheduler", scheduler.CONFIG),
             group=contracts.prefix(d.settings.stage),
-            queue=d.env[contracts.ENV_DUE_QUEUE_ARN],
+            queue=arn_of(d.env[contracts.ENV_DUE_QUEUE_URL], d.aws.region, d.env[contracts.ENV_SCHEDULER_ROLE_ARN]),
             role=d.env[contracts.ENV_SCHEDULER_ROLE_ARN],
         )
     )

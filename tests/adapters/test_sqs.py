@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeou
 from botocore.stub import Stubber
 from moto import mock_aws
 
-from shared.adapters.sqs import ATTEMPTS, MAX_BATCH_BYTES, SqsLanes, SqsQueue
+from shared.adapters.sqs import ATTEMPTS, MAX_BATCH_BYTES, SqsLanes, SqsQueue, arn_of
 from shared.domain.lanes.depth import QueueDepth
 from shared.ports import Retriable
 
@@ -23,6 +23,18 @@ class Naps:
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
+
+
+@pytest.mark.parametrize(
+    ("url", "region", "near", "arn"),
+    [
+        ("https://sqs.eu-west-1.amazonaws.com/1/q", "eu-west-1", "arn:aws:iam::1:role/r", "arn:aws:sqs:eu-west-1:1:q"),
+        ("https://sqs.cn-north-1.amazonaws.com.cn/1/q", "cn-north-1", "arn:aws-cn:x", "arn:aws-cn:sqs:cn-north-1:1:q"),
+        ("http://127.0.0.1:4566/0/q", "us-east-1", "arn:aws:iam::0:role/r", "arn:aws:sqs:us-east-1:0:q"),
+    ],
+)
+def test_an_arn_follows_from_a_queue_s_address(url: str, region: str, near: str, arn: str) -> None:
+    assert arn_of(url, region, near) == arn
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from benchmarks import starts
-from functions.early import ON_LAMBDA
 from infra.settings import ROOT
 from shared import contracts
 
@@ -36,7 +35,7 @@ MADE = {
 
 def clients(name: str, *, on_lambda: bool) -> list[str]:
     """Return the clients that the import of a function's handler makes."""
-    environment = {k: v for k, v in starts.environment().items() if on_lambda or k != ON_LAMBDA}
+    environment = {k: v for k, v in starts.environment().items() if on_lambda or k != contracts.ON_LAMBDA}
     module = contracts.HANDLERS[name].rpartition(".")[0]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, module],

@@ -14,7 +14,6 @@ import pytest
 from aws_cdk import App, Stack
 
 from benchmarks import starts
-from functions.early import ON_LAMBDA
 from infra.building import bundling
 from infra.settings import ROOT, DeployTarget
 from shared import contracts
@@ -205,7 +204,7 @@ assert not [p for p in sys.path if "site-packages" in p]
 
 def alone(program: str) -> str:
     """Run a program that sees no installed package; return what it printed."""
-    environment = {**starts.environment(), "PATH": os.defpath, ON_LAMBDA: "posthaste-dev-x"}
+    environment = {**starts.environment(), "PATH": os.defpath, contracts.ON_LAMBDA: "posthaste-dev-x"}
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-B", "-c", program], env=environment, capture_output=True, text=True, check=False
     )

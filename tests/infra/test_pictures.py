@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from infra.settings import SettingsError
-from shared.contracts import ENV_BUCKET, ENV_DIRECT, HANDLERS, Settings
+from shared.contracts import ENV_BUCKET, HANDLERS, Settings
 from tests.infra.conftest import deployment
 from tests.infra.synthesis import synthesised
 from tests.infra.template import Template
@@ -41,9 +41,7 @@ def test_strangers_reach_a_function_that_reads_pictures_and_does_nothing_else(wi
     assert {a for a, _ in mine} == {"s3:GetObject"}
     assert all(r.endswith("/images/*") for _, r in mine)
     variables = set(function["Environment"]["Variables"])
-    assert {x for x in variables if x.startswith("POSTHASTE")} == {ENV_BUCKET, ENV_DIRECT}, (
-        "it knows no table, key or setting"
-    )
+    assert {x for x in variables if x.startswith("POSTHASTE")} == {ENV_BUCKET}, "it knows no table, key or setting"
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def test_schedules_of_this_account_alone_may_send_and_only_to_the_queue_of_what_
     assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
     (policy,) = role["Policies"]
     (statement,) = policy["PolicyDocument"]["Statement"]
-    queue = target(variables[contracts.ENV_DUE_QUEUE_ARN])
+    queue = target(variables[contracts.ENV_DUE_QUEUE_URL])
     dead = target(template.resources[queue]["Properties"]["RedrivePolicy"]["deadLetterTargetArn"])
     assert (statement["Action"], {target(r) for r in statement["Resource"]}) == ("sqs:SendMessage", {queue, dead})
     names = [template.resources[q]["Properties"]["QueueName"] for q in (queue, dead)]
