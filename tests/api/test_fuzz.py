@@ -95,6 +95,7 @@ class Things:
     jobs: list[str] = field(default_factory=list)
     campaigns: list[str] = field(default_factory=list)
     templates: list[str] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
     uploads: dict[str, str] = field(default_factory=dict)
     hooks: list[str] = field(default_factory=list)
     login: tuple[str, str] = ("", "")
@@ -123,6 +124,7 @@ class Things:
             "guests": self._people,
             "suppressions": self._people,
             "senders": self._senders,
+            "images": self._images,
         }
 
     def _jobs(self) -> None:
@@ -178,10 +180,14 @@ class Things:
         self.api.call("POST", "/senders", {"domain": DOMAIN})
         self.others["domain"] = [DOMAIN]
 
+    def _images(self) -> None:
+        self.images = [self.api.call("POST", "/images", BODIES["POST", "/images"]).json["id"]]
+
     def name(self, path: str) -> dict[str, str]:
         """Return the parameters of a path: one thing after the other, and now and then one that is not there."""
         number = next(self.turn)
-        kind = {"campaigns": self.campaigns, "templates": self.templates}.get(path.split("/")[1], self.jobs)
+        some = {"campaigns": self.campaigns, "templates": self.templates, "images": self.images}
+        kind = some.get(path.split("/")[1], self.jobs)
         found = [*kind, "0" * 26][number % (len(kind) + 1)]
         others = {name: [*some, "x"][number % (len(some) + 1)] for name, some in self.others.items()}
         if "{mail_id}" in path:

@@ -55,7 +55,8 @@ def test_a_copy_takes_the_list_of_the_campaign_that_it_copies(console: Console) 
     first = with_list(console)
     sent(console, first)
     second = made(console, name="Second")
-    page = console.shown(f"/campaigns/{second}")
+    assert f'href="/{console.account}/campaigns/{second}?others=1#others"' in console.shown(f"/campaigns/{second}")
+    page = console.shown(f"/campaigns/{second}?others=1")
     assert f'<option value="{first}">October</option>' in page
     got = console.post(f"/{console.account}/campaigns/{second}/list-of", list_of=first)
     assert got.status == 303
@@ -73,7 +74,7 @@ def test_a_file_that_is_no_longer_kept_says_since_when(console: Console) -> None
     console.member(role=Role.SENDER)
     for name in list(console.api.lists.files.items):
         del console.api.lists.files.items[name]
-    assert "Use the list of another campaign" not in console.shown(f"/campaigns/{second}")
+    assert "No other campaign has a list" in console.shown(f"/campaigns/{second}?others=1")
     got = console.post(f"/{console.account}/campaigns/{second}/list-of", list_of=first)
     assert got.status == 409
     assert "7 days after its upload" in got.text

@@ -97,7 +97,7 @@ def campaign(call: ConsoleCall) -> Answer:
         "row": _row_of_message(call, found) or _row_of_sheet(call, found) or row_of(call),
         "sheet": call.request.query.get("sheet", "")[:SHEET_DIGITS],
         "samples": call.services.campaigns().samples,
-        "kept": kept.kept_lists(call, found),
+        "kept": kept.kept_lists(call, found) if "others" in call.request.query else None,
         "once": once(call),
         **uploads.shown_problems(call, view),
     }
