@@ -9,6 +9,7 @@ event of others.
 """
 
 import http.client
+import json
 import re
 import threading
 from collections import Counter, defaultdict
@@ -19,7 +20,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from infra.local.processes import wait_for
-from shared.contracts import HANDLERS
+from shared.contracts import HANDLERS, DueKind, DueMinute
 from shared.domain.content.content import GROUP
 from shared.domain.jobs.chunks import Chunk
 from tests.deployed.drill import Drill, KillsAtAnswers, Report, Running, killing, troubled
@@ -204,8 +205,10 @@ class Flood(Drill):
     # What came of it
 
     def _settled(self) -> bool:
-        """Tell whether all windows are processed and all jobs logged; run the digest function, as every minute."""
-        self.inside.functions.invoke(FunctionName=self.inside.names[HANDLERS["digest"]], Payload=b"{}")
+        """Tell whether all windows are processed and all jobs logged; look for overdue windows, as a sweep has done."""
+        overdue = {"Records": [{"messageId": "overdue", "body": DueMinute(DueKind.DIGESTS).dumps()}]}
+        name = self.inside.names[HANDLERS["digest"]]
+        self.inside.functions.invoke(FunctionName=name, Payload=json.dumps(overdue).encode())
         found = [x for x in self.api.items("/digests") if x["batch_key"].startswith(self.prefix)]
         for key in [f"{self.prefix}{name}" for name in KEYS]:
             of_key = self.api.get(f"/digests?limit=1000&batch_key={quote(key, safe='')}")["items"]

@@ -12,7 +12,7 @@ from tests.deployed.inside import Inside
 pytestmark = pytest.mark.deployed
 
 BLIND = {"bootstrap", "concurrency", "names", "tables", "single messages", "alarms"}
-BLIND |= {"webhooks", "ses", "ses events", "aws-sms", "aws-sms trial"}
+BLIND |= {"edge", "webhooks", "ses", "ses events", "aws-sms", "aws-sms trial"}
 """What a local cloud does not have, and `names`, which matter before a first deploy alone."""
 
 

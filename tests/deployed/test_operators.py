@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 from typer.testing import CliRunner
 
 from cli.main import app
+from infra.functions.operators import RESTORER
 from infra.local import emulator, processes
 from shared.adapters.dynamo import keys
 from shared.adapters.dynamo.client import Dynamo
@@ -297,13 +298,14 @@ def test_members_notifiers_and_endpoints_are_changed_by_the_function_s_rights(
 
 
 def test_no_operator_reads_a_table_a_queue_or_a_secret(inside: Inside, operator: Any, outputs: dict[str, str]) -> None:
+    """But a restorer reads tables, to bring them back."""
     policies = [x.removesuffix("Policy") for x in outputs if x.endswith("Policy")]
     assert {"Viewer", "Operator", "KeyAdmin"} <= set(policies)
     for policy in policies:
-        _reads_nothing(inside, operator(policy), outputs)
+        _reads_nothing(inside, operator(policy), outputs, but="dynamodb" if policy == RESTORER else "")
 
 
-def _reads_nothing(inside: Inside, environment: dict[str, str], outputs: dict[str, str]) -> None:
+def _reads_nothing(inside: Inside, environment: dict[str, str], outputs: dict[str, str], *, but: str) -> None:
     session = boto3.Session(environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"])
     calls: dict[str, tuple[str, dict[str, Any]]] = {
         "dynamodb": ("scan", {"TableName": inside.deployment.environment[ENV_RECORDS_TABLE]}),
@@ -311,6 +313,7 @@ def _reads_nothing(inside: Inside, environment: dict[str, str], outputs: dict[st
         "secretsmanager": ("get_secret_value", {"SecretId": f"{prefix('dev')}/hooks"}),
         "lambda": ("list_functions", {}),
     }
+    calls.pop(but, None)
     for service, (method, asked) in calls.items():
         client: Any = session.client(  # type: ignore[call-overload]  # its service is a parameter
             service, emulator.REGION, endpoint_url=emulator.url(inside.port), config=emulator.config()
