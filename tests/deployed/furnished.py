@@ -1,5 +1,6 @@
 """An account of a running local cloud with something in each list: what a visitor of the console finds."""
 
+import base64
 import http.client
 import tempfile
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from infra.local.console import LocalCloudError
 from tests.deployed.api import Api
 from tests.deployed.owner import TEMPLATE, Owner
 from tests.deployed.visitor import Visitor
+from tests.fakes.image_files import png
 
 FROM: Final = "news@example.com"
 LANE: Final = "sendgrid-main"
@@ -48,6 +50,7 @@ class Furnisher:
         self._made("POST", f"/jobs/{stopped}/stop")
         self._campaign()
         self._template()
+        self._made("POST", "/images", {"data": base64.b64encode(png()).decode(), "alt": f"Times {self.tag}"})
         self._waiting()
         self._made("PUT", f"/digest-policies/{self.tag}/", {"from": FROM})
         event = {"event_type": "task.failed", "batch_key": f"{self.tag}/a", "recipients": [self._person("ann")]}
