@@ -86,6 +86,7 @@ def test_people_above_a_second_header_are_never_left_out() -> None:
     numbers = b"Name;Nr\nAnn;+33612345678\nName;Phone\nBob;+33612345679\n"
     assert fault(numbers, NUMBERS)[0] == "missing_recipient"
     assert fault(b"ann@example.org\nemail\nbob@example.org\n")[0] == "missing_recipient"
+    assert fault(b"Report\nann@example.org;E-Mail\nbob@example.org;x\n")[0] == "missing_recipient"
 
 
 def test_what_the_first_rows_have_is_said_without_showing_people() -> None:
