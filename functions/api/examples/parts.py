@@ -51,11 +51,17 @@ def shorten(part: Any, *, named: bool = False) -> None:
         for one in part:
             shorten(one)
     elif isinstance(part, dict):
-        for key in [] if named else [key for key, value in part.items() if (key, value) in _IMPLIED]:
-            del part[key]
+        if not named:
+            _leave_out(part)
         for key, value in part.items():
             if named or not key.startswith("example"):
                 shorten(value, named=not named and key in _NAMING)
+
+
+def _leave_out(part: dict[str, Any]) -> None:
+    """Remove what is implied from a part whose keys are no names."""
+    for key in [key for key, value in part.items() if (key, value) in _IMPLIED]:
+        del part[key]
 
 
 def _referred(part: Any) -> set[str]:
