@@ -103,7 +103,7 @@ SCENARIOS: Final = {
         {"messages": 4_000, "losses": 4},
         {"messages": 200, "losses": 1, "seed": 12},
         promises=(1, 3),
-        happens=("senders", "items lost", "items put back", "unknown"),
+        happens=("senders", "items lost", "items put back", "unknown", "held"),
     ),
     "mails": Scenario(
         mail_kills.run,

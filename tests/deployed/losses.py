@@ -4,8 +4,8 @@ Batches and single messages are on their way, and their senders are killed, when
 sent; then all that a table holds is deleted. The command brings it back from the copy. What is asserted, by the
 simulator's own log:
 
-- nobody gets a message twice, also once everything was released and resumed;
-- each message that nobody got says why: it is unknown, failed or skipped, or `restore review` names its job as lost.
+- no message is taken twice, also once everything was released and resumed;
+- each message that was not taken says why: it is unknown, failed or skipped, or `restore review` names its job as lost.
 """
 
 import time
@@ -129,7 +129,8 @@ class Losses(Drill):
             return all(x["state"] == "LOGGED" for x in shown["held"] if x["waiting"])
 
         self.until(at_rest, PATIENCE, "held jobs have not come to rest", pause=2)
-        self.report.add("held", sum(x["waiting"] > 0 for x in shown["held"]))
+        self.report.add("held", len(shown["held"]))
+        self.report.add("held with messages that wait", sum(x["waiting"] > 0 for x in shown["held"]))
         self._restore("release", "--all", "--yes")
         accounts.posthaste(self.inside.deployment, self.inside.port, "resume", "--all", "--yes")
         return {x["job_id"]: x["messages"] for x in shown["lost"]}
