@@ -99,7 +99,7 @@ class Hearing:
 
     Args:
         part: of all workers, which the scene has.
-        over: tells whether the scene has ended.
+        over: whether the scene has ended.
 
     Attributes:
         expected: job and message → when its event came from the provider, Unix seconds.

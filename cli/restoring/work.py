@@ -57,7 +57,7 @@ class Restoring:
     def copy(self, wanted: Sequence[CopySource], source: CopySource, *, exact: bool, shown: Meter) -> Copied:
         """Copy one table; `wanted`: all that are restored."""
         living = self._living(wanted)
-        past = Past(self._now, exact, self._known if living else _nobody, self._records.details)
+        past = Past(self._now, exact, self._known if living else _no_job, self._records.details)
 
         def told(so_far: Copied) -> None:
             shown(0.0, f"{source.name}: {so_far.read:,} items")
@@ -89,7 +89,7 @@ class Restoring:
         return self._records.job(job)
 
 
-def _nobody(_: str) -> None:
+def _no_job(_: str) -> None:
     return None
 
 

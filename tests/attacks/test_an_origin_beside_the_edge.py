@@ -1,7 +1,7 @@
 """Requests to API Gateway past the firewall before it, and clients that claim another address by its headers.
 
-Then: whoever knew API Gateway's own name passed by a distribution and its rules, and all clients of a distribution had
-its address. So a key of one network worked for nobody, or for everybody behind it.
+Then: clients that knew API Gateway's own name passed by a distribution and its rules. All clients of a distribution had
+its address, so a key of one network was refused to all, or taken from all.
 """
 
 import json

@@ -80,7 +80,7 @@ class Unpacked(OperateView):
 
 
 def begin_move(call: Call[Nothing, MoveRequest]) -> Answer:
-    """Let an account send nothing more here, if no job is open; a repeat tells how far it is."""
+    """Let an account send nothing more here, if no job is open; a repeat returns how far it is."""
     services, whose = call.services, owner_of(call)
     found = services.moving_accounts.get(whose)
     if found is not None and found.place is Place.HERE:

@@ -6,7 +6,7 @@ from shared.adapters.s3.files import S3Files
 
 
 class S3Pictures(S3Files):
-    """Files of a bucket that the caller may not list: S3 calls a missing one denied then, which tells nothing more."""
+    """Files of a bucket that the caller may not list: S3 calls a missing one denied then."""
 
     def get(self, name: str) -> bytes | None:
         try:
