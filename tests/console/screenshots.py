@@ -67,9 +67,9 @@ def await_preview(browser: Browser) -> None:
                 browser.enter(".mail")
                 browser.find("body > *")
         except BrowserError as error:
-            if error.kind == "no such frame":
-                return False
-            raise
+            if error.kind not in ("no such frame", "no such element"):  # the frame, or what it shows, is on its way
+                raise
+            return False
         return True
 
     try:
