@@ -49,7 +49,7 @@ def cloud() -> Iterator[Cloud]:
 def test_a_list_whose_readers_are_killed_again_and_again_gives_the_same_chunks(cloud: Cloud) -> None:
     stage = Stage(cloud, ROWS)
     rng = random.Random(7)  # noqa: S311 - where to kill
-    progress = []
+    progress: list[int] = []
     for number in range(MOST_KILLS):
         if number >= KILLS and progress[-1]:
             break
