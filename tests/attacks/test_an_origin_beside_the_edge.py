@@ -152,7 +152,7 @@ def test_a_function_reads_the_keys_of_its_stage_once_in_five_minutes() -> None:
 
 
 @pytest.mark.parametrize(("fault", "status"), [(Retriable("secrets"), 503), (MalformedSecret("x"), 500)])
-def test_keys_that_cannot_be_read_let_nobody_in(api: Api, fault: Exception, status: int) -> None:
+def test_keys_that_cannot_be_read_let_no_request_in(api: Api, fault: Exception, status: int) -> None:
     def keys() -> Mapping[str, str]:
         raise fault
 

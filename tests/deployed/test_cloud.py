@@ -130,7 +130,7 @@ def test_no_function_may_scan_but_that_of_operators(functions: dict[str, dict[st
     every = sorted({value for x in functions.values() for name, value in x.items() if name.endswith("_TABLE")})
     for function, environment in functions.items():
         named = [value for variable, value in environment.items() if variable.endswith("_TABLE")]
-        tables = named or every  # the one that serves pictures is told of none
+        tables = named or every  # the function of pictures has the name of none
         assert len(tables) >= 2, function
         for table in tables:
             scanned = {environment.get(ENV_RECORDS_TABLE), environment.get(ENV_PEOPLE_TABLE)}

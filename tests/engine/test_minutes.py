@@ -97,7 +97,7 @@ def test_no_deployment_makes_more_schedules_of_minutes_than_a_region_keeps() -> 
     assert len(KINDS) * MAX_WINDOW / 60 + MAX_SCHEDULES < SCHEDULES_KEPT
 
 
-def test_after_a_fault_nobody_waits_for_the_next_one_and_later_it_is_tried_again() -> None:
+def test_after_a_fault_no_request_waits_for_the_next_one_and_later_it_is_tried_again() -> None:
     stage = Stage()
     x = stage.process()
     stage.tap.arm_at("scheduler.set_once", error=lambda: Retriable("ThrottlingException"))

@@ -213,7 +213,7 @@ _CLOSED: Final = (
         _MINUTES,
         "self._announced.discard(minute)",
         "self._announced.add(minute)",
-        "tests/engine/test_minutes.py::test_after_a_fault_nobody_waits_for_the_next_one_and_later_it_is_tried_again",
+        "tests/engine/test_minutes.py::test_after_a_fault_no_request_waits_for_the_next_one_and_later_it_is_tried_again",
     ),
     Mutant(
         "each window calls EventBridge Scheduler",

@@ -121,7 +121,9 @@ def test_a_window_whose_minute_cannot_be_announced_has_a_hint_of_its_own() -> No
     hub = DigestHub(window=1_200, max_age=1_200)
     hub.tap.arm_at("scheduler.set_once", error=lambda: Retriable("ThrottlingException"))
     names = [hub.add(event("a", "ann"), key=f"acme/{n}") for n in range(2)]
-    assert [call for call in hub.tap.calls if call.startswith("scheduler")] == ["scheduler.set_once"], "nobody waits"
+    assert [call for call in hub.tap.calls if call.startswith("scheduler")] == ["scheduler.set_once"], (
+        "no request waits"
+    )
     assert hub.scheduler.set_for == {}
     hub.live(1_203)
     assert all(0 <= hub.window(x).processed_at - hub.window(x).closes_at <= 2_000 for x in names)
